@@ -17,6 +17,9 @@ const SERVER = {
   page: 'src/tools/page/index.ts',
 }
 
+/** The programs of the command: itself, and the one that loads a configuration that is a module. */
+const COMMAND = { cli: 'src/tools/cli/bin.ts', 'load-config': 'src/tools/cli/load-config.ts' }
+
 /** The entry that a browser loads. */
 const CLIENT = { client: 'src/client/client.ts' }
 
@@ -70,7 +73,7 @@ const types = TYPED.map(([name, file]) => [name, file.replace('src', LOOSE_TYPES
 
 export default defineConfig([
   // Not minified, so that a stack trace names the functions of `src` and each line can be read.
-  { ...common, entry: { ...SERVER, cli: 'src/tools/cli/bin.ts' }, format: ['esm'] },
+  { ...common, entry: { ...SERVER, ...COMMAND }, format: ['esm'] },
   { ...common, entry: SERVER, format: ['cjs'], plugins: [requireLate] },
   { ...common, entry: CLIENT, format: ['esm', 'cjs'], minify: true },
   { entry: Object.fromEntries(types), format: ['cjs'], dts: { only: true }, silent: true },

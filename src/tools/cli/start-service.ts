@@ -23,6 +23,8 @@ export interface Started {
 
 /** Parts that a restarted service reuses. */
 export interface ReusedParts {
+  /** Reads the current configuration. Throws `FileError`. */
+  readonly readConfig: () => Promise<unknown>
   /** Returns the hasher for a cost of bcrypt. */
   readonly createHasher: (cost: number) => Hasher
   readonly deliver: Deliver | undefined
@@ -35,9 +37,9 @@ export interface ReusedParts {
  */
 export async function startService(
   args: ArgumentsOf<'serve'>,
-  { createHasher, deliver, logging }: ReusedParts,
+  { readConfig, createHasher, deliver, logging }: ReusedParts,
 ): Promise<Started> {
-  const config = (await readJsonFile(args.config)) as Parameters<typeof createCollectionService>[0]
+  const config = (await readConfig()) as Parameters<typeof createCollectionService>[0]
   const documents = args.seed === undefined ? undefined : ((await readJsonFile(args.seed)) as SeedDocuments)
   const plan = compileConfig(config, { production: false, hasAuthenticate: false })
   const { adapter, describe } = prepareStorage(args, documents)

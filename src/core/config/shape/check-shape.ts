@@ -6,7 +6,7 @@ import { copyJson } from '../../json/copy-json.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { isObject } from '../../json/own-properties.js'
 import { toPointerPart } from '../../json/pointer.js'
-import { reportTo } from '../../json/report.js'
+import { type ConfigReport, reportTo } from '../../json/report.js'
 import type { Config } from '../../types.js'
 import { CONFIG_SCHEMA } from './config-schema.js'
 import { settleShape } from './settle-shape.js'
@@ -113,11 +113,16 @@ const isOfRule = (pointer: string): boolean =>
   /^\/(?:collections\/[^/]+\/permissions|auth\/claims)\//.test(pointer)
 
 /**
+ * Returns a frozen copy of a configuration, without properties that are `undefined`. Anything but plain JSON is a fault.
+ */
+export const copyConfig = (input: unknown, report: ConfigReport): unknown => copyJson(input, report, isOfRule)
+
+/**
  * Copies a configuration and checks its shape. Returns the faults and the parts that can still be compiled.
  */
 export function checkShape(input: unknown): CheckedShape {
   const unreadable: ConfigFault[] = []
-  const copied = copyJson(input, reportTo(unreadable), isOfRule)
+  const copied = copyConfig(input, reportTo(unreadable))
   const violations = findViolations(copied).filter((violation) => !isOfCopy(violation, unreadable))
 
   const misshapen = new Set([

@@ -1,6 +1,7 @@
 import { suggest } from '../../../core/fields/schema/names.js'
 import type { AnyHooks } from '../../../core/hooks/types.js'
 import { TEMPLATE_NAMES } from '../commands/templates.js'
+import { isConfigName } from '../config-name.js'
 import { LOG_FORMATS } from '../log-entry.js'
 import { DEFAULT_CONFIG, FORMATS, type OptionName, PORT, UsageError } from './options.js'
 
@@ -260,7 +261,7 @@ function readPort(variable = ''): string {
 
 function readGrant({ names: [identifier, ...others], options }: CommandLine) {
   const isVerified = options.verified.length > 0
-  const isRoleless = isVerified && others[0]?.endsWith('.json') === true
+  const isRoleless = isVerified && isConfigName(others[0] ?? '')
   const role = isRoleless ? undefined : others[0]
   if (identifier === undefined || (role === undefined && !isVerified))
     throw new UsageError('grant needs the identifier of a user, and a role or --verified')

@@ -1,7 +1,10 @@
 import { COMMANDS, WORDS, type Word, wordsWith } from './commands.js'
 import { OPTION_NAMES, OPTIONS } from './options.js'
 
-const CONFIG: readonly string[] = ['the configuration (default: config.json in this folder)']
+const CONFIG: readonly string[] = [
+  'the configuration: JSON, or a module like config.ts that',
+  'exports it (default: config.json in this folder)',
+]
 
 const describeLine = (name: string, [first = '', ...others]: readonly string[]): string =>
   [`  ${name.padEnd(16)}${first}`, ...others.map((line) => ' '.repeat(18) + line)].join('\n')

@@ -11,8 +11,10 @@ import {
 import { toJsonText } from '../../insight/text/json-text.js'
 import { coloured, plain } from '../../insight/text/paint.js'
 import type { ArgumentsOf } from '../arguments/commands.js'
+import { isModule } from '../config-name.js'
 import { StorageError } from '../create-storage.js'
 import { readExisting } from '../existing-storage.js'
+import { readConfig, requireConfig } from '../read-config.js'
 import { FileError, readTextFile } from '../read-json-file.js'
 import type { Terminal } from '../terminal.js'
 
@@ -25,15 +27,15 @@ export async function check(args: ArgumentsOf<'check'>, terminal: Terminal): Pro
   const { config, storage, authenticate, production, hooks } = args
   const options = { authenticate, production, ...(hooks ? { hooks } : {}) }
   try {
-    const text = await readTextFile(config)
-    const findings = checkConfig(text, options)
+    await requireConfig(config)
+    // Only for text, findings have a line and a column.
+    const input = isModule(config) ? await readConfig(config) : await readTextFile(config)
+    const findings = checkConfig(input, options)
     const isReadable = !findings.some(({ code }) => code === 'invalid_json')
     const isSound = !findings.some(({ level }) => level === 'error')
     const reports =
       storage && isSound
-        ? await readExisting(storage, (documents) =>
-            checkData(JSON.parse(withoutMark(text)), documents, options),
-          )
+        ? await readExisting(storage, (documents) => checkData(parse(input), documents, options))
         : undefined
     for (const line of linesOf(args, terminal, { findings, reports })) terminal.print(line)
     if (!isReadable) return 2
@@ -45,7 +47,8 @@ export async function check(args: ArgumentsOf<'check'>, terminal: Terminal): Pro
   }
 }
 
-const withoutMark = (text: string): string => text.replace(/^\ufeff/, '')
+const parse = (input: unknown): unknown =>
+  typeof input === 'string' ? JSON.parse(input.replace(/^\ufeff/, '')) : input
 
 interface CheckResult {
   readonly findings: readonly Finding[]

@@ -5,7 +5,7 @@ import { describeDifferences } from '../../insight/diff/describe-differences.js'
 import type { InsightOptions } from '../../insight/options.js'
 import { coloured, plain } from '../../insight/text/paint.js'
 import type { ArgumentsOf } from '../arguments/commands.js'
-import { readJsonFile } from '../read-json-file.js'
+import { readConfig } from '../read-config.js'
 import type { Terminal } from '../terminal.js'
 
 /**
@@ -17,15 +17,15 @@ export async function diff(
   { print, isColoured = false }: Terminal,
 ): Promise<number> {
   const options = { authenticate, production, ...(hooks ? { hooks } : {}) }
-  const [was, is] = [await readConfig(before, options), await readConfig(after, options)]
+  const [was, is] = [await readValid(before, options), await readValid(after, options)]
   const differences = comparePermissions(was, is, options)
   print(describeDifferences(differences, format, isColoured ? coloured : plain))
   return failsOnWidening && differences.some(({ kind }) => kind !== 'narrowing') ? 1 : 0
 }
 
 /** Reads and compiles one of the two configurations. Errors name the file. */
-async function readConfig(file: string, options: InsightOptions): Promise<unknown> {
-  const config = await readJsonFile(file)
+async function readValid(file: string, options: InsightOptions): Promise<unknown> {
+  const config = await readConfig(file)
   try {
     compileAmong(config, options)
     return config

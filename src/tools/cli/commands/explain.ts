@@ -6,6 +6,7 @@ import { toJsonText } from '../../insight/text/json-text.js'
 import type { ArgumentsOf } from '../arguments/commands.js'
 import { UsageError } from '../arguments/options.js'
 import { readCaller } from '../read-caller.js'
+import { readConfig } from '../read-config.js'
 import { readJsonFile, readTextFile } from '../read-json-file.js'
 import { explainSeed } from '../start-service.js'
 import { type Terminal, textFor } from '../terminal.js'
@@ -17,7 +18,7 @@ import { type Terminal, textFor } from '../terminal.js'
 export async function explain(args: ArgumentsOf<'explain'>, terminal: Terminal): Promise<void> {
   const { config, authenticate, production } = args
   const request = await readRequest(args)
-  const explanation = await explainRequest(await readJsonFile(config), request, {
+  const explanation = await explainRequest(await readConfig(config), request, {
     authenticate,
     production,
   }).catch(explainFault)

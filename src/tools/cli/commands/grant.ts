@@ -7,7 +7,7 @@ import type { StorageAdapter } from '../../../index.js'
 import type { ArgumentsOf } from '../arguments/commands.js'
 import { createStorage } from '../create-storage.js'
 import { refuseNewFile } from '../existing-storage.js'
-import { readJsonFile } from '../read-json-file.js'
+import { readConfig } from '../read-config.js'
 
 /**
  * Gives a registered user a role, marks the user as verified, or both. It also works while other processes serve the
@@ -18,7 +18,7 @@ export async function grant(
   { config, storage, identifier, role, isVerified }: ArgumentsOf<'grant'>,
   print: (line: string) => void,
 ): Promise<void> {
-  const plan = compileConfig(await readJsonFile(config), { production: false, hasAuthenticate: false })
+  const plan = compileConfig(await readConfig(config), { production: false, hasAuthenticate: false })
   const roles = role === undefined ? undefined : findRoles(plan)
   const verifiable = isVerified ? findVerifiable(plan) : undefined
   // The storage is opened as a service would open it, including its change log if it has one.

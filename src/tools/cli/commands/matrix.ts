@@ -3,7 +3,7 @@ import { printMarkdown } from '../../insight/matrix/print-markdown.js'
 import { printText } from '../../insight/matrix/print-text.js'
 import { toJsonText } from '../../insight/text/json-text.js'
 import type { ArgumentsOf } from '../arguments/commands.js'
-import { readJsonFile } from '../read-json-file.js'
+import { readConfig } from '../read-config.js'
 import { type Terminal, textFor } from '../terminal.js'
 
 /** Prints all permissions of a configuration. Throws `FileError` and `ConfigError`. */
@@ -12,7 +12,7 @@ export async function matrix(
   terminal: Terminal,
 ): Promise<void> {
   const { print } = terminal
-  const permitted = permissionMatrix(await readJsonFile(config), { authenticate, production })
+  const permitted = permissionMatrix(await readConfig(config), { authenticate, production })
   switch (format) {
     case 'text':
       return print(printText(permitted, { isFull: true, ...textFor(terminal) }))

@@ -3,7 +3,7 @@ import { toJsonText } from '../../insight/text/json-text.js'
 import { describeApi } from '../../openapi/describe-api.js'
 import type { ArgumentsOf } from '../arguments/commands.js'
 import { readCaller } from '../read-caller.js'
-import { readJsonFile } from '../read-json-file.js'
+import { readConfig } from '../read-config.js'
 import type { Terminal } from '../terminal.js'
 
 /** Prints the OpenAPI document of a configuration. Throws `FileError`, `ConfigError` and `UsageError`. */
@@ -11,7 +11,7 @@ export async function openapi(
   { config, caller, authenticate, production, hooks }: ArgumentsOf<'openapi'>,
   { print }: Terminal,
 ): Promise<void> {
-  const document = describeApi((await readJsonFile(config)) as Config, {
+  const document = describeApi((await readConfig(config)) as Config, {
     authenticate,
     production,
     ...(hooks ? { hooks } : {}),

@@ -8,7 +8,8 @@ import type { Definitions, Purpose, TypePrinter } from '../../../core/fields/fie
 import { fieldTypeOf } from '../../../core/fields/field-types.js'
 import type { AuthConfig, CollectionConfig, Config, FieldDefinition } from '../../../core/types.js'
 import type { ArgumentsOf } from '../arguments/commands.js'
-import { FileError, readJsonFile } from '../read-json-file.js'
+import { readConfig } from '../read-config.js'
+import { FileError } from '../read-json-file.js'
 
 /** A property of a type to print. */
 interface Property {
@@ -26,7 +27,7 @@ export async function writeTypes(
   { config, out, hooks }: ArgumentsOf<'types'>,
   print: (line: string) => void,
 ): Promise<void> {
-  const written = await readJsonFile(config)
+  const written = await readConfig(config)
   if (out !== undefined && resolve(out) === resolve(config))
     throw new FileError(`${out} is the configuration: choose another file for the types`)
   // The types do not depend on how callers are authenticated, so `hasAuthenticate` is true: a configuration whose host

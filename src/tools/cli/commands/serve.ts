@@ -1,8 +1,4 @@
-import cluster from 'node:cluster'
-import { stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
 import type { AuthPlan, Collection, ServicePlan } from '../../../core/config/plan.js'
 import { EVERYONE } from '../../../core/permissions/grants.js'
 import { toPrintable } from '../../../core/start/printable.js'
@@ -13,11 +9,14 @@ import { printText, type TextOptions } from '../../insight/matrix/print-text.js'
 import type { ArgumentsOf } from '../arguments/commands.js'
 import { DEFAULT_CONFIG } from '../arguments/options.js'
 import { explain } from '../explain.js'
+import { importModule } from '../import-module.js'
 import { EVERYWHERE, type Listening, listen } from '../listen.js'
 import { createRequestLog } from '../log-requests.js'
+import { readConfig } from '../read-config.js'
 import { FileError } from '../read-json-file.js'
 import { type Started, startService } from '../start-service.js'
 import { type Terminal, textFor } from '../terminal.js'
+import { type FileStates, readStates, watchConfig } from '../watched-config.js'
 
 /** The milliseconds between two checks of the watched files. */
 const INTERVAL = 150
@@ -28,36 +27,34 @@ interface Watching {
   stop(): Promise<void>
 }
 
-/** Returns the state of files as a string, which is different after a file was written, replaced or removed. */
-async function readState(files: readonly string[]): Promise<string> {
-  const states = await Promise.all(
-    files.map((file) =>
-      stat(file, { bigint: true }).then(
-        ({ ino, size, mtimeNs }) => `${ino} ${size} ${mtimeNs}`,
-        () => 'none',
-      ),
-    ),
-  )
-  return states.join('\n')
+/** The files to watch. */
+interface WatchedFiles {
+  /** The names of files that are always watched. */
+  readonly files: readonly string[]
+  /** The states of these files before they were read. */
+  readonly before: FileStates
+  /** Returns the other files, with their states before they were read. `onChange` may change them. */
+  readonly imports: () => FileStates
 }
 
 /**
  * Calls `onChange` when files have changed, one call at a time. It checks the files by name, because editors replace
  * the old file with a new one, and not every file system reports changes.
  */
-function watchFiles(files: readonly string[], before: string, onChange: () => Promise<void>): Watching {
+function watchFiles({ files, before, imports }: WatchedFiles, onChange: () => Promise<void>): Watching {
   const ending = new AbortController()
   const { signal } = ending
   const look = async (): Promise<void> => {
-    let [known, seen] = [before, before]
+    let known: FileStates = new Map([...before, ...imports()])
+    let seen = known
     while (!signal.aborted) {
-      const state = await readState(files)
-      // The state was the same in two consecutive checks, so a write in several steps is complete.
-      if (state !== known && state === seen) {
-        known = state
+      const states = await readStates([...new Set([...files, ...imports().keys()])])
+      // The states were the same in two consecutive checks, so a write in several steps is complete.
+      if (!isEqual(states, known) && isEqual(states, seen)) {
         await onChange()
+        known = new Map([...states, ...imports()])
       }
-      seen = state
+      seen = states
       await wait(INTERVAL, undefined, { signal }).catch(() => {})
     }
   }
@@ -69,6 +66,10 @@ function watchFiles(files: readonly string[], before: string, onChange: () => Pr
     },
   }
 }
+
+/** Whether the files have the same states, apart from files of `known` that are not watched any more. */
+const isEqual = (states: FileStates, known: FileStates): boolean =>
+  [...states].every(([file, state]) => known.get(file) === state)
 
 /** The facts about a running service that are printed. */
 interface Running {
@@ -129,7 +130,7 @@ const CONSOLE = 'console'
  */
 export async function loadDeliver(place: string, print: (line: string) => void): Promise<Deliver> {
   if (place === CONSOLE) return (delivery) => print(describeDelivery(delivery))
-  const { deliver } = await importModule(place)
+  const { deliver } = await importModule({ place, failure: `${place} cannot be used for --deliver` })
   if (typeof deliver !== 'function') throw new FileError(`${place} exports no function "deliver"`)
   return deliver as Deliver
 }
@@ -142,37 +143,6 @@ function describeDelivery(delivery: Delivery): string {
   const lines = [`Message for ${toPrintable(delivery.to)}: ${delivery.kind}`]
   if ('token' in delivery) lines.push(`  token ${delivery.token}`, `  valid until ${delivery.expiresAt}`)
   return lines.join('\n')
-}
-
-/**
- * Resolves with the loaded module. Rejects if the event loop becomes empty before the module is loaded, because the
- * process would then end without a message.
- */
-async function loadOrEnd<T>(loading: Promise<T>): Promise<T> {
-  let give: () => void = () => {}
-  const empty = new Promise<never>((_, reject) => {
-    give = () => reject(new Error('its top-level await never resolves'))
-  })
-  process.once('beforeExit', give)
-  // In a worker, the channel to the first process would keep the event loop from becoming empty.
-  const channel = cluster.isWorker ? process.channel : undefined
-  channel?.unref()
-  try {
-    return await Promise.race([loading, empty])
-  } finally {
-    channel?.ref()
-    process.off('beforeExit', give)
-  }
-}
-
-async function importModule(place: string): Promise<{ readonly [name: string]: unknown }> {
-  const file = resolve(place)
-  try {
-    return await loadOrEnd(import(pathToFileURL(file).href))
-  } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown)
-    throw new FileError(`${place} cannot be used for --deliver: ${reason}`, { cause: thrown })
-  }
 }
 
 /** A server that is running. */
@@ -199,15 +169,21 @@ export async function serve(
 ): Promise<Serving> {
   const { print, complain, announce = print, writeEntry } = terminal
   const deliver = args.deliver === undefined ? undefined : await loadDeliver(args.deliver, print)
+  const config = args.watch ? watchConfig(args.config) : undefined
   const log = createRequestLog((request, response) => current.answer(request, response), terminal)
-  const lasting = { createHasher: createHasherCache(), deliver, logging: log.options }
+  const lasting = {
+    readConfig: config ? config.read : () => readConfig(args.config),
+    createHasher: createHasherCache(),
+    deliver,
+    logging: log.options,
+  }
   const start = async (): Promise<Service> => {
     const started = await startService(args, lasting)
     return { ...started, answer: toNodeHandler(started.handler) }
   }
   const files = filesOf(args)
-  // The state is read before the files are, so that a change while they are read is noticed.
-  const state = await readState(files)
+  // The states are read before the files are, so that a change while they are read is noticed.
+  const before = await readStates(files)
   let current = await start()
   let watching: ReturnType<typeof watchFiles> | undefined
   let listening: Promise<Listening> | undefined
@@ -215,6 +191,7 @@ export async function serve(
   const stop = async (signal?: string): Promise<void> => {
     isStopping = true
     if (signal !== undefined) announce(describeStop(signal))
+    config?.stop()
     await watching?.stop()
     const server = await listening?.catch(() => undefined)
     await (server ? server.stop(() => close(current), args.drain) : close(current))
@@ -239,13 +216,14 @@ export async function serve(
     try {
       current = await start()
     } catch (thrown) {
+      if (isStopping) return
       return complain(`${explain(thrown)}\n\nThe previous version continues to run.`)
     }
     print(`\nServing ${args.config} again on ${origin}, ${current.place}${describeLoss(args)}\n`)
     describe(print)
     await close(before)
   }
-  if (args.watch && !isStopping) watching = watchFiles(files, state, startAnew)
+  if (config && !isStopping) watching = watchFiles({ files, before, imports: config.imports }, startAnew)
   return { origin, stop }
 }
 

@@ -139,6 +139,12 @@ test.each<[string[], object]>([
   expect(parseArguments(args)).toEqual(expected)
 })
 
+test('a verified identifier leaves room for a configuration that is a module', () => {
+  const { role: _, ...granted } = GRANT
+  const args = ['grant', 'ann', '--verified', 'app.ts', '--data', 'app.db']
+  expect(parseArguments(args)).toEqual({ ...granted, config: 'app.ts', role: undefined, isVerified: true })
+})
+
 test('the page is served unless it is left out', () => {
   expect(parseArguments(['--no-page'])).toEqual({ ...SERVE, hidesPage: true })
   expect(parseArguments(['--log', 'json'])).toEqual({ ...SERVE, log: 'json' })

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster'
-import type { ArgumentsOf } from './arguments/commands.js'
+import type { ArgumentsOf, Environment } from './arguments/commands.js'
 import { UsageError } from './arguments/options.js'
 import { type Arguments, parseArguments, readWord } from './arguments/parse-arguments.js'
 import { describeShape, describeUsage } from './arguments/usage.js'
@@ -10,7 +10,7 @@ import { createTerminal, logAsJson, type Outputs, type Terminal } from './termin
 
 /** The parts of the process that the command uses. */
 export interface CommandIo extends Outputs {
-  readonly env: { readonly PORT?: string | undefined }
+  readonly env: Environment
   /** The version of this package. */
   readonly version: string
   /** Called with a function that stops the service. That function must be called when a signal ends the process. */

@@ -5,6 +5,7 @@ import { seedWhenEmpty } from '../../core/start/seed-when-empty.js'
 import type { Deliver, Hasher } from '../../core/types/host.js'
 import type { Handler, ServiceOptions } from '../../core/types.js'
 import { createCollectionService, createMemoryAdapter, type StorageAdapter } from '../../index.js'
+import { findSeededSecrets } from '../insight/check/findings/production.js'
 import { createPage } from '../page/index.js'
 import type { ArgumentsOf } from './arguments/commands.js'
 import { createStorage, nameStorage } from './create-storage.js'
@@ -19,6 +20,8 @@ export interface Started {
   readonly plan: ServicePlan
   /** Says where the documents are stored; the end of a sentence. */
   readonly place: string
+  /** The number of accounts in the seed. */
+  readonly seeded: number
 }
 
 /** Parts that a restarted service reuses. */
@@ -49,12 +52,13 @@ export async function startService(
     ...(args.cors.length > 0 ? { cors: { origins: args.cors.join() === '*' ? '*' : args.cors } } : {}),
     ...(plan.auth ? { hasher: createHasher(plan.auth.cost) } : {}),
     ...(deliver ? { deliver } : {}),
-    ...(args.hidesPage ? {} : { page: createPage() }),
+    ...(args.page === 'on' ? { page: createPage() } : {}),
   }
   const handler = createCollectionService(config, adapter, options)
   try {
     await handler.ready().catch(explainSeed)
-    return { handler, plan, place: describe() }
+    const seeded = findSeededSecrets(plan, documents).length
+    return { handler, plan, place: describe(), seeded }
   } catch (thrown) {
     // The storage is closed, because open connections would keep the process alive.
     await handler.close().catch(() => {})

@@ -22,6 +22,8 @@ export interface Terminal {
   readonly print: (line: string) => void
   /** Prints a message that only one of several processes may print. Default: `print`. */
   readonly announce?: (line: string) => void
+  /** Prints a warning that only one of several processes may print. Default: `complain`. */
+  readonly warn?: (line: string) => void
   /** Prints an error message. */
   readonly complain: (line: string) => void
   /** Writes an entry of a log of JSON; absent if the log is text. */

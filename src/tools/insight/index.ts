@@ -1,6 +1,7 @@
 export { type ApiOptions, describeApi } from '../openapi/describe-api.js'
 export type { ApiDocument } from '../openapi/describe-service.js'
 export { checkConfig } from './check/check-config.js'
+export { checkSeed } from './check/check-seed.js'
 export type { FindingCode, Level } from './check/codes.js'
 export type { Twins } from './check/data/check-data.js'
 export {

@@ -5,12 +5,18 @@ import { isConfigName } from '../config-name.js'
 import { LOG_FORMATS } from '../log-entry.js'
 import { DEFAULT_CONFIG, FORMATS, type OptionName, PORT, UsageError } from './options.js'
 
+/** The variables of the environment that a command line depends on. */
+export interface Environment {
+  readonly PORT?: string | undefined
+  readonly NODE_ENV?: string | undefined
+}
+
 /** A command line without the name of its command. */
 interface CommandLine {
   /** The arguments that are not options. */
   readonly names: readonly string[]
   readonly options: OptionValues
-  readonly environment: { readonly PORT?: string | undefined }
+  readonly environment: Environment
 }
 
 /** The values of each option. The list is empty if the option is not on the command line. */
@@ -30,11 +36,11 @@ interface Command {
 export const COMMANDS = {
   serve: {
     synopsis:
-      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--processes N] [--drain SECONDS] [--cors ORIGIN] [--seed documents.json] [--deliver console|FILE.mjs] [--no-page] [--log text|json] [--data FILE.db | --database URL]',
+      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--processes N] [--drain SECONDS] [--cors ORIGIN] [--seed documents.json] [--deliver console|FILE.mjs] [--page | --no-page] [--log text|json] [--data FILE.db | --database URL]',
     about: [],
     options: [
-      ...(['port', 'host', 'watch', 'processes', 'drain', 'cors', 'seed', 'no-page', 'log', 'deliver'] as const),
-      ...(['data', 'database'] as const),
+      ...(['port', 'host', 'watch', 'processes', 'drain', 'cors', 'seed', 'page', 'no-page'] as const),
+      ...(['log', 'deliver', 'data', 'database'] as const),
     ],
     read: readServe,
   },
@@ -68,12 +74,12 @@ export const COMMANDS = {
   },
   check: {
     synopsis:
-      'collection-service check [config.json] [--authenticate] [--production] [--fills COLLECTION.FIELD] [--format FORMAT] [--data FILE.db | --database URL [--schema NAME]]',
+      'collection-service check [config.json] [--authenticate] [--production [--seed documents.json]] [--fills COLLECTION.FIELD] [--format FORMAT] [--data FILE.db | --database URL [--schema NAME]]',
     about: [
       'finds errors and likely mistakes in a configuration;',
       'exits 1 if there is an error or a warning',
     ],
-    options: ['data', 'database', 'schema', 'format', 'authenticate', 'production', 'fills'],
+    options: ['data', 'database', 'schema', 'seed', 'format', 'authenticate', 'production', 'fills'],
     read: readCheck,
   },
   matrix: {
@@ -176,8 +182,16 @@ function readInsight({ options }: CommandLine) {
 }
 
 function readCheck(line: CommandLine) {
+  const insight = readInsight(line)
+  const [seed] = line.options.seed
+  if (seed !== undefined && !insight.production)
+    throw new UsageError(
+      '--seed needs --production here: accounts in a seed are only reported for production',
+    )
   return {
-    ...readInsight(line),
+    ...insight,
+    /** The file with the seed that is checked too. */
+    seed,
     config: readConfig(line.names),
     /** The storage whose documents are checked too. */
     storage: readStorage(line.options),
@@ -230,13 +244,28 @@ function readServe({ names, options, environment }: CommandLine) {
     drain: Number(options.drain[0] ?? 0),
     cors: options.cors,
     seed: options.seed[0],
-    hidesPage: options['no-page'].length > 0,
+    page: readPage(options, environment),
     log: LOG_FORMATS.find((format) => format === options.log[0]) ?? 'text',
+    /** Whether the environment is that of production, in which the command warns of more. */
+    isProduction: isProduction(environment),
     /** The module that delivers tokens, or `console`. Default: tokens are not delivered. */
     deliver: options.deliver[0],
     /** Default: documents are stored in memory. */
     storage,
   }
+}
+
+const isProduction = ({ NODE_ENV }: Environment): boolean => NODE_ENV === 'production'
+
+/** Whether the admin UI is served: `on`, `off`, or `unasked` if it is off because nothing asks for it in production. */
+function readPage(
+  { page, 'no-page': noPage }: OptionValues,
+  environment: Environment,
+): 'on' | 'off' | 'unasked' {
+  if (page.length > 0 && noPage.length > 0)
+    throw new UsageError('--page and --no-page cannot be used together')
+  if (noPage.length > 0) return 'off'
+  return page.length > 0 || !isProduction(environment) ? 'on' : 'unasked'
 }
 
 function readProcesses(

@@ -112,12 +112,17 @@ export const OPTIONS = {
   seed: {
     about: [
       'a JSON file with documents: { "<collection>": [ ... ] };',
-      'a server stores them only if its storage is empty',
+      'a server stores them only if its storage is empty,',
+      'check reports the accounts in it',
     ],
+  },
+  page: {
+    isFlag: true,
+    about: ['serves the admin UI at /_page, also if NODE_ENV is production', '(default: unless it is)'],
   },
   'no-page': {
     isFlag: true,
-    about: ['does not serve the admin UI, which is otherwise at /_page'],
+    about: ['does not serve the admin UI'],
   },
   log: {
     check: LOG,

@@ -4,6 +4,7 @@ import {
   type ArgumentsOf,
   COMMANDS,
   checkText,
+  type Environment,
   type OptionValues,
   WORDS,
   type Word,
@@ -29,10 +30,7 @@ export function readWord(args: readonly string[]): NamedWord | undefined {
 }
 
 /** Parses a command line. Throws `UsageError`. */
-export function parseArguments(
-  args: readonly string[],
-  environment: { readonly PORT?: string | undefined } = {},
-): Arguments {
+export function parseArguments(args: readonly string[], environment: Environment = {}): Arguments {
   const { values, positionals } = readArguments(args)
   const word = readWord(args)
   if (values.help) return { word: 'help', of: word }

@@ -1,4 +1,5 @@
 import { checkConfig } from '../../insight/check/check-config.js'
+import { checkSeed } from '../../insight/check/check-seed.js'
 import { checkData, type StoredReport } from '../../insight/check/data/check-data.js'
 import type { Finding } from '../../insight/check/finding.js'
 import {
@@ -8,6 +9,7 @@ import {
   printReports,
   printReportsAsMarkdown,
 } from '../../insight/check/print-findings.js'
+import type { InsightOptions } from '../../insight/options.js'
 import { toJsonText } from '../../insight/text/json-text.js'
 import { coloured, plain } from '../../insight/text/paint.js'
 import type { ArgumentsOf } from '../arguments/commands.js'
@@ -15,7 +17,7 @@ import { isModule } from '../config-name.js'
 import { StorageError } from '../create-storage.js'
 import { readExisting } from '../existing-storage.js'
 import { readConfig, requireConfig } from '../read-config.js'
-import { FileError, readTextFile } from '../read-json-file.js'
+import { FileError, parseJson, readTextFile } from '../read-json-file.js'
 import type { Terminal } from '../terminal.js'
 
 /**
@@ -24,7 +26,7 @@ import type { Terminal } from '../terminal.js'
  * the configuration, and else 0.
  */
 export async function check(args: ArgumentsOf<'check'>, terminal: Terminal): Promise<number> {
-  const { config, storage, authenticate, production, hooks } = args
+  const { config, storage, seed, authenticate, production, hooks } = args
   const options = { authenticate, production, ...(hooks ? { hooks } : {}) }
   try {
     await requireConfig(config)
@@ -37,9 +39,11 @@ export async function check(args: ArgumentsOf<'check'>, terminal: Terminal): Pro
       storage && isSound
         ? await readExisting(storage, (documents) => checkData(parse(input), documents, options))
         : undefined
-    for (const line of linesOf(args, terminal, { findings, reports })) terminal.print(line)
+    const seeded = seed !== undefined && isSound ? await readSeedFindings(seed, input, options) : undefined
+    for (const line of linesOf(args, terminal, { findings, reports, seeded })) terminal.print(line)
     if (!isReadable) return 2
-    return findings.every(({ level }) => level === 'note') && (reports ?? []).every(isSuited) ? 0 : 1
+    const isHarmless = [...findings, ...(seeded ?? [])].every(({ level }) => level === 'note')
+    return isHarmless && (reports ?? []).every(isSuited) ? 0 : 1
   } catch (thrown) {
     if (!(thrown instanceof FileError) && !(thrown instanceof StorageError)) throw thrown
     terminal.complain(thrown.message)
@@ -50,34 +54,60 @@ export async function check(args: ArgumentsOf<'check'>, terminal: Terminal): Pro
 const parse = (input: unknown): unknown =>
   typeof input === 'string' ? JSON.parse(input.replace(/^\ufeff/, '')) : input
 
+/** Checks a seed file. Throws `FileError`. */
+async function readSeedFindings(
+  seed: string,
+  input: unknown,
+  options: InsightOptions,
+): Promise<readonly Finding[]> {
+  const text = await readTextFile(seed)
+  // Only for the errors of a file that is not JSON.
+  parseJson(seed, text.replace(/^\ufeff/, ''))
+  return checkSeed(parse(input), text, options)
+}
+
 interface CheckResult {
   readonly findings: readonly Finding[]
   readonly reports: readonly StoredReport[] | undefined
+  /** The findings about the seed, if one was checked. */
+  readonly seeded: readonly Finding[] | undefined
 }
 
 const linesOf = (
-  { config, format, storage }: ArgumentsOf<'check'>,
+  { config, format, storage, seed }: ArgumentsOf<'check'>,
   { isColoured = false }: Terminal,
-  { findings, reports }: CheckResult,
+  { findings, reports, seeded }: CheckResult,
 ): readonly string[] => {
   const paint = isColoured ? coloured : plain
-  const unread =
-    storage && !reports ? ['The stored documents were not checked: correct the errors first.'] : []
+  const unchecked = (what: string, isUnchecked: boolean): readonly string[] =>
+    isUnchecked ? [`${what} not checked: correct the errors first.`] : []
+  const unread = unchecked('The stored documents were', storage !== undefined && !reports)
+  const unseeded = unchecked('The seed was', seed !== undefined && !seeded)
   switch (format) {
     case 'json':
-      return [toJsonText({ findings, ...(reports ? { documents: reports } : {}) }, 2)]
+      return [
+        toJsonText(
+          { findings, ...(seeded ? { seed: seeded } : {}), ...(reports ? { documents: reports } : {}) },
+          2,
+        ),
+      ]
     case 'markdown':
       return join(
         printFindingsAsMarkdown(findings, config),
+        seeded ? printFindingsAsMarkdown(seeded, seed ?? '') : unseeded,
         reports ? printReportsAsMarkdown(reports) : unread,
       )
     case 'text':
-      return join(printFindings(findings, config, paint), reports ? printReports(reports, paint) : unread)
+      return join(
+        printFindings(findings, config, paint),
+        seeded ? printFindings(seeded, seed ?? '', paint) : unseeded,
+        reports ? printReports(reports, paint) : unread,
+      )
     default:
       return format satisfies never
   }
 }
 
-/** Joins two parts of the output, separated by an empty line. */
-const join = (first: readonly string[], second: readonly string[]): readonly string[] =>
-  second.length > 0 ? [...first, '', ...second] : first
+/** Joins the parts of the output that are not empty, separated by empty lines. */
+const join = (...parts: readonly (readonly string[])[]): readonly string[] =>
+  parts.filter((part) => part.length > 0).flatMap((part, i) => (i === 0 ? part : ['', ...part]))

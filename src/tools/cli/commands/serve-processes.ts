@@ -95,7 +95,7 @@ export async function serveAsOne(
   onStart: OnStart,
 ): Promise<void> {
   const leads = cluster.worker?.id === FIRST
-  const own = { ...terminal, ...(leads ? {} : { announce() {} }) }
+  const own = { ...terminal, ...(leads ? {} : { announce() {}, warn() {} }) }
   await serve(leads ? args : { ...args, seed: undefined }, own, (stop) =>
     onStart(async () => {
       await stop()

@@ -167,7 +167,7 @@ export async function serve(
   terminal: Terminal,
   onStart: OnStart = () => {},
 ): Promise<Serving> {
-  const { print, complain, announce = print, writeEntry } = terminal
+  const { print, complain, announce = print, warn = complain, writeEntry } = terminal
   const deliver = args.deliver === undefined ? undefined : await loadDeliver(args.deliver, print)
   const config = args.watch ? watchConfig(args.config) : undefined
   const log = createRequestLog((request, response) => current.answer(request, response), terminal)
@@ -210,6 +210,7 @@ export async function serve(
     if (!writeEntry) say(describeService(running, textFor(terminal)))
   }
   describe(announce)
+  for (const warning of findWarnings(args, current)) warn(`Warning: ${warning}`)
 
   const startAnew = async (): Promise<void> => {
     const before = current
@@ -231,8 +232,30 @@ export async function serve(
 export const describeStop = (signal: string): string => `${signal}: finishing the running requests.`
 
 /** Returns the line with the address of the admin UI, which follows the line with the address of the API. */
-const describePage = ({ hidesPage }: ArgumentsOf<'serve'>, origin: string): string =>
-  hidesPage ? '' : `\nOpen ${origin}/_page to see and change the documents in a browser.`
+const describePage = ({ page }: ArgumentsOf<'serve'>, origin: string): string =>
+  ({
+    on: `\nOpen ${origin}/_page to see and change the documents in a browser.`,
+    off: '',
+    unasked: '\nThe admin UI is off, because NODE_ENV is production: --page serves it.',
+  })[page]
+
+/** Returns the warnings about the options of a start in production. */
+const findWarnings = (
+  { isProduction, page, seed }: ArgumentsOf<'serve'>,
+  { seeded }: Started,
+): readonly string[] =>
+  isProduction
+    ? [
+        ...(page === 'on'
+          ? ['The admin UI is on in production: anyone who can reach the service can open it.']
+          : []),
+        ...(seeded > 0
+          ? [
+              `${seed} contains ${seeded} ${seeded === 1 ? 'account' : 'accounts'}: everyone who reads the file can sign in.`,
+            ]
+          : []),
+      ]
+    : []
 
 type Service = Started & { readonly answer: ReturnType<typeof toNodeHandler> }
 

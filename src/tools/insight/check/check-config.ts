@@ -8,9 +8,10 @@ import { createReport } from '../../../core/json/report.js'
 import { requireOptions } from '../../../core/options.js'
 import { compileForInsight } from '../compile.js'
 import { INSIGHT_OPTIONS, type InsightOptions } from '../options.js'
-import { CODES, type FindingCode, type Level } from './codes.js'
+import { CODES, type FindingCode, isSought, type Level } from './codes.js'
 import type { Finding } from './finding.js'
 import { FINDERS } from './findings/all.js'
+import { PRODUCTION_FINDERS } from './findings/production.js'
 import { createScope } from './scope.js'
 
 /**
@@ -59,7 +60,7 @@ function findAll(config: unknown, options: InsightOptions): readonly Finding[] {
     const report: FindingReport<FindingCode> = createReport(
       (pointer, code, message, mend) => findings.push(create(code, pointer, message, mend)) > 0,
     )
-    for (const find of FINDERS) find(scope, report)
+    for (const find of options.production ? [...FINDERS, ...PRODUCTION_FINDERS] : FINDERS) find(scope, report)
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown
     // Errors in the options, such as hooks, are thrown only if the configuration itself is valid.
@@ -71,7 +72,8 @@ function findAll(config: unknown, options: InsightOptions): readonly Finding[] {
   }
   const silences = readSilences(config)
   const unused = silences.flatMap((silence, i) =>
-    findings.some(({ code, pointer }) => isSilencing(silence, code, pointer))
+    findings.some(({ code, pointer }) => isSilencing(silence, code, pointer)) ||
+    !isSought(silence.split(' ', 1)[0] ?? '', options.production ?? false)
       ? []
       : [create('unused_ignore', `/$ignore/${i}`, 'there is no such finding, so this line has no effect')],
   )

@@ -63,6 +63,20 @@ export const CODES = {
   },
   unverified_identifier: { level: 'warning', mend: 'Set auth.requireVerified.' },
   reusable_id: { level: 'warning', mend: 'Make the field a reference.' },
+  anonymous_change: {
+    level: 'warning',
+    mend: 'Grant this to "user", "owner" or a role instead.',
+  },
+  seeded_secret: {
+    level: 'warning',
+    mend: 'Leave accounts out of the seed: register the first account, and give it a role with the command grant.',
+  },
+  anonymous_create: {
+    level: 'note',
+    mend: 'Grant this to "user" instead, or limit the rate of these requests before they reach the service.',
+  },
+  low_cost: { level: 'note', mend: 'Remove auth.cost. Logins renew the stored hashes.' },
+  high_cost: { level: 'note', mend: 'Lower auth.cost before there are accounts.' },
   never_matches: { level: 'warning', mend: 'Correct the condition, or remove the rule.' },
   never_runs: { level: 'warning', mend: 'Remove the rule, or narrow the rule that is tried first.' },
   mistaken_subject: { level: 'warning', mend: 'Write the name of the intended subject.' },
@@ -104,6 +118,19 @@ export const CODES = {
 } as const satisfies { readonly [code: string]: FindingKind } & {
   readonly [code in WarningCode]: FindingKind
 }
+
+/** The codes of findings that are only searched with the option `production`. */
+const OF_PRODUCTION: readonly FindingCode[] = [
+  'unlimited_list',
+  'anonymous_change',
+  'anonymous_create',
+  'low_cost',
+  'high_cost',
+]
+
+/** Whether a check of the configuration looks for a finding at all. If not, no line of `$ignore` is unused. */
+export const isSought = (code: string, production: boolean): boolean =>
+  code !== 'seeded_secret' && (production || !OF_PRODUCTION.some((one) => one === code))
 
 /** The code of a finding. */
 export type FindingCode = keyof typeof CODES

@@ -131,7 +131,7 @@ const isRoleList =
     items !== null && name === plan.collections.get(USERS)?.roleField
 
 /** Whether a variable has no value for anonymous callers. */
-function isOfCaller({ claims }: ServicePlan, variable: string): boolean {
+export function isOfCaller({ claims }: ServicePlan, variable: string): boolean {
   if (!variable.startsWith(USER)) return false
   const claim = claims.get(userPathOf(variable) ?? '')
   if (!claim) return true

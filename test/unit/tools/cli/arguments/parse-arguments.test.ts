@@ -12,10 +12,12 @@ const SERVE = {
   host: 'localhost',
   watch: false,
   processes: 1,
+  drain: 0,
   cors: [],
   seed: undefined,
-  hidesPage: false,
+  page: 'on',
   log: 'text',
+  isProduction: false,
 }
 const FILE = { kind: 'file', file: 'app.db' }
 const URL = 'postgres://me:s3cret@host/app'
@@ -139,16 +141,21 @@ test.each<[string[], object]>([
   expect(parseArguments(args)).toEqual(expected)
 })
 
+test.each([
+  ['development', [], 'on'],
+  ['development', ['--no-page'], 'off'],
+  ['production', [], 'unasked'],
+  ['production', ['--page'], 'on'],
+  ['production', ['--no-page'], 'off'],
+])('the page with NODE_ENV=%s and %j is %s', (NODE_ENV, args, page) => {
+  const isProduction = NODE_ENV === 'production'
+  expect(parseArguments(args, { NODE_ENV })).toEqual({ ...SERVE, page, isProduction })
+})
+
 test('a verified identifier leaves room for a configuration that is a module', () => {
   const { role: _, ...granted } = GRANT
   const args = ['grant', 'ann', '--verified', 'app.ts', '--data', 'app.db']
   expect(parseArguments(args)).toEqual({ ...granted, config: 'app.ts', role: undefined, isVerified: true })
-})
-
-test('the page is served unless it is left out', () => {
-  expect(parseArguments(['--no-page'])).toEqual({ ...SERVE, hidesPage: true })
-  expect(parseArguments(['--log', 'json'])).toEqual({ ...SERVE, log: 'json' })
-  expect(parseArguments(['--log', 'text'])).toEqual(SERVE)
 })
 
 test.each<[string | undefined, string[], number]>([
@@ -277,6 +284,11 @@ test.each<[string[], string | undefined]>([
 
 const namesIn = (text: string): readonly string[] => [...new Set(text.match(/--[a-z]+(?:-[a-z]+)*/g))].sort()
 const FLAGS = ['--help', '--version']
+
+test('the log has two forms', () => {
+  expect(parseArguments(['--log', 'json'])).toEqual({ ...SERVE, log: 'json' })
+  expect(parseArguments(['--log', 'text'])).toEqual(SERVE)
+})
 
 test('the usage names every option and no other', () => {
   const [synopsis = '', ...explained] = describeUsage().split('\n\n')

@@ -1,0 +1,93 @@
+import type { ServicePlan } from '../../../../core/config/plan.js'
+import { isObject } from '../../../../core/json/own-properties.js'
+import { toPointerPart } from '../../../../core/json/pointer.js'
+import { EVERYONE } from '../../../../core/permissions/grants.js'
+import { isPossible } from '../satisfy.js'
+import {
+  type Check,
+  type CheckScope,
+  isOfCaller,
+  type LocatedRule,
+  needsCaller,
+  waysOfRule,
+} from '../scope.js'
+
+/** Whether an anonymous caller can use a rule on at least one document. */
+function isForStrangers(scope: CheckScope, placed: LocatedRule): boolean {
+  const { subject, rule, operation } = placed
+  if (subject !== EVERYONE || needsCaller(scope, rule)) return false
+  const situation = {
+    ...scope.situate(placed),
+    isLacking: (variable: string) => isOfCaller(scope.plan, variable),
+  }
+  const isMet = isPossible(rule.check.ways, situation)
+  return operation === 'create' ? isMet : isMet && isPossible(waysOfRule(rule), situation)
+}
+
+/** Finds collections in which anonymous callers can create documents, except accounts, which they register. */
+const noteAnonymousCreates: Check = (scope, report) => {
+  const { auth } = scope.plan
+  for (const placed of scope.rules) {
+    const { operation, collection, pointer } = placed
+    const isRegistration = auth?.users === collection && !scope.hasAuthenticate
+    if (operation === 'create' && !isRegistration && isForStrangers(scope, placed))
+      report
+        .within(pointer)
+        .fault('anonymous_create', `anyone may create any number of documents in ${collection.name}`)
+  }
+}
+
+/**
+ * Finds collections in which anonymous callers can update or delete documents. Skips those that anonymous callers may
+ * not read, because they can change nothing there.
+ */
+const findAnonymousChanges: Check = (scope, report) => {
+  for (const placed of scope.rules) {
+    const { operation, collection, pointer } = placed
+    const isChange = operation === 'update' || operation === 'delete'
+    if (isChange && collection.permissions.read.get(EVERYONE) && isForStrangers(scope, placed))
+      report
+        .within(pointer)
+        .fault('anonymous_change', `anyone may ${operation} documents of others in ${collection.name}`)
+  }
+}
+
+/** The default of `auth.cost`. A lower cost is usual only in tests. */
+const USUAL_COST = 12
+
+/** The highest cost with which a login takes less than a second. */
+const HIGH_COST = 13
+
+/** Finds a cost of hashes that suits tests, or that makes logins slow. */
+const noteCost: Check = ({ plan: { auth } }, report) => {
+  if (!auth) return
+  if (auth.cost < USUAL_COST)
+    report
+      .within('/auth/cost')
+      .fault(
+        'low_cost',
+        `each stolen hash is guessed ${2 ** (USUAL_COST - auth.cost)} times as fast as with ${USUAL_COST}`,
+      )
+  if (auth.cost > HIGH_COST)
+    report
+      .within('/auth/cost')
+      .fault(
+        'high_cost',
+        `each login takes ${2 ** (auth.cost - USUAL_COST)} times as long as with ${USUAL_COST}, and others wait for it`,
+      )
+}
+
+/** The finders for production (CONTRACT.md §8, "Check"). */
+export const PRODUCTION_FINDERS: readonly Check[] = [noteAnonymousCreates, findAnonymousChanges, noteCost]
+
+/** Returns the JSON pointers of the secrets of accounts in a seed, whose documents may be invalid. */
+export function findSeededSecrets({ auth }: Pick<ServicePlan, 'auth'>, seed: unknown): readonly string[] {
+  const accounts = auth && isObject(seed) ? seed[auth.users.name] : undefined
+  if (!auth || !Array.isArray(accounts)) return []
+  const { name } = auth.secret
+  return accounts.flatMap((account: unknown, i) =>
+    isObject(account) && typeof account[name] === 'string'
+      ? [`${toPointerPart(auth.users.name)}${toPointerPart(i)}${toPointerPart(name)}`]
+      : [],
+  )
+}

@@ -44,6 +44,7 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
   './insight': [
     'checkConfig',
     'checkData',
+    'checkSeed',
     'comparePermissions',
     'describeApi',
     'describeDifferences',

@@ -2,7 +2,7 @@
  * Runs the scenarios on the packed package in every runtime that it is for. The runtimes come from npm, are kept in the
  * system's temporary folder, and are pinned: another version is a change like any other.
  */
-import { access, copyFile, cp, readFile, rm } from 'node:fs/promises'
+import { access, copyFile, cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFolder, createProject, installOnce, pack, root, run } from '../support/packed.mjs'
 
@@ -66,6 +66,24 @@ function judge(runtime, what, { status, stdout, stderr }, explained = {}) {
   if (unexplained.length > 0) console.log(stdout.replace(/^/gm, '    '))
 }
 
+const TYPED = `import { defineConfig } from 'collection-service'
+const maxLimit: number = 10
+export default defineConfig({ collections: { notes: { schema: {} } }, limits: { maxLimit } })
+`
+
+/** Whether the command takes a configuration in TypeScript where Node runs it, and elsewhere names the remedies. */
+async function checkTyped(program, version, project) {
+  await writeFile(join(project, 'typed.mts'), TYPED)
+  const command = join('node_modules', 'collection-service', 'dist', 'cli.js')
+  const { status, stdout, stderr } = await run(program, [command, 'check', 'typed.mts'], { cwd: project })
+  const [major, minor] = version.split('.').map(Number)
+  const isRun = major > 22 || (major === 22 && minor >= 18)
+  const isRight = isRun ? status === 0 && stderr === '' : status === 2 && stderr.includes('npx tsx ')
+  return isRight
+    ? { status: 0, stdout: '1 passed, 0 failed', stderr: '' }
+    : { status: 1, stdout: `✗ check typed.mts ended with ${status}: ${stdout}\n0 passed, 1 failed`, stderr }
+}
+
 const folder = await createFolder('runtimes')
 try {
   const project = await createProject(join(folder, 'project'), { tarball: await pack(folder) })
@@ -87,6 +105,8 @@ try {
     const version = /\d+\.\d+\.\d+/.exec((await run(program, ['--version'])).stdout)?.[0]
     const start = (script, ...more) => run(program, [...args, script, ...more], { cwd: project })
     judge(`${name} ${version}`, 'scenarios', await start('in-process.mjs'))
+    if (name === 'Node')
+      judge(`${name} ${version}`, 'TypeScript', await checkTyped(program, version, project))
     if (!conformance) continue
     const result = await start(
       join('conformance', 'run.mjs'),

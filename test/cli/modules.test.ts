@@ -1,10 +1,12 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ORIGIN, STACK, useCommand } from '../support/command.js'
 import { judgedFetch } from '../support/judged-fetch.js'
 
 // CONTRACT.md §7, "Configurations"
 
-const { start, run, spawn, runSpawned, writeFiles } = useCommand()
+const { folder, start, run, spawn, runSpawned, writeFiles } = useCommand()
 
 const SCHEMA = "{ text: { type: 'string', required: true } }"
 const PERMISSIONS = "{ '*': { read: true, create: true } }"
@@ -225,6 +227,27 @@ test('--watch serves a module again when it or one of its imports changes', asyn
   await writeFiles({ 'watched.mjs': `export default ${CONFIG}\n` })
   await serving.printed(new RegExp(`^[^]{${length}}[^]*again on [^]*\nTry: .*\n`))
   expect([await write(1), await write('one')]).toEqual([400, 201])
+  serving.stop()
+  expect(await serving.ended).toBe(0)
+})
+
+test('--watch explains an import that is removed once, and serves again when it is back', async () => {
+  const part = `export const schema = ${SCHEMA}\n`
+  await writeFiles({
+    'removed.mjs': part,
+    'importing.mjs': `import { schema } from './removed.mjs'\nexport default ${CONFIG.replace(SCHEMA, 'schema')}\n`,
+  })
+  const serving = spawn('importing.mjs', '--watch', '--port', '0')
+  await serving.printed(/^Try: .*$/m)
+  await rm(join(folder(), 'removed.mjs'))
+  await serving.complained(/Cannot find module .*removed\.mjs/)
+  await writeFiles({ 'importing.mjs': 'export default {\n' })
+  await serving.complained(/SyntaxError/)
+  await writeFiles({ 'removed.mjs': part })
+  await serving.complained(/(?:SyntaxError(?:.|\n)*){2}/)
+  await writeFiles({ 'importing.mjs': `export default ${CONFIG}\n` })
+  await serving.printed(/again on (?:.|\n)*\nTry: .*\n/)
+  expect(serving.stderr().match(/The previous version continues to run\./g)).toHaveLength(3)
   serving.stop()
   expect(await serving.ended).toBe(0)
 })

@@ -35,8 +35,10 @@ export interface LoadedConfig {
 export interface WatchedConfig {
   /** Reads the current configuration. Throws `FileError`. */
   read(): Promise<unknown>
-  /** Returns the files that the last reading loaded in addition to the configuration, with their states at that time. */
-  imports(): FileStates
+  /** Returns the files to watch in addition to the configuration. */
+  imports(): readonly string[]
+  /** Returns the files that the last reading loaded, with their states before they were read. */
+  loaded(): FileStates
   /** Ends a running reading, which then rejects. */
   stop(): void
 }
@@ -46,19 +48,23 @@ export interface WatchedConfig {
  * reading of a module has a process of its own.
  */
 export function watchConfig(path: string): WatchedConfig {
-  if (!isModule(path)) return { read: () => readConfig(path), imports: () => new Map(), stop() {} }
+  if (!isModule(path))
+    return { read: () => readConfig(path), imports: () => [], loaded: () => new Map(), stop() {} }
   const ending = new AbortController()
-  let imports: FileStates = new Map()
+  let imports: readonly string[] = []
+  let loaded: FileStates = new Map()
   return {
     async read() {
       await requireConfig(path)
       const { config, fault, files } = await readApart(path, ending.signal)
       // After an error, the files of the last version are watched too: the new version may not have reached them.
-      imports = fault === undefined ? files : new Map([...imports, ...files])
+      imports = [...(fault === undefined ? [] : imports), ...files.keys()]
+      loaded = files
       if (fault !== undefined) throw new FileError(fault)
       return config
     },
     imports: () => imports,
+    loaded: () => loaded,
     stop: () => ending.abort(),
   }
 }

@@ -33,26 +33,31 @@ interface WatchedFiles {
   readonly files: readonly string[]
   /** The states of these files before they were read. */
   readonly before: FileStates
-  /** Returns the other files, with their states before they were read. `onChange` may change them. */
-  readonly imports: () => FileStates
+  /** Returns the names of the other files. `onChange` may change them. */
+  readonly imports: () => readonly string[]
+  /** Returns the files that were read last, with their states before they were read. */
+  readonly loaded: () => FileStates
 }
 
 /**
  * Calls `onChange` when files have changed, one call at a time. It checks the files by name, because editors replace
  * the old file with a new one, and not every file system reports changes.
  */
-function watchFiles({ files, before, imports }: WatchedFiles, onChange: () => Promise<void>): Watching {
+function watchFiles(
+  { files, before, imports, loaded }: WatchedFiles,
+  onChange: () => Promise<void>,
+): Watching {
   const ending = new AbortController()
   const { signal } = ending
   const look = async (): Promise<void> => {
-    let known: FileStates = new Map([...before, ...imports()])
+    let known: FileStates = new Map([...before, ...loaded()])
     let seen = known
     while (!signal.aborted) {
-      const states = await readStates([...new Set([...files, ...imports().keys()])])
+      const states = await readStates([...new Set([...files, ...imports()])])
       // The states were the same in two consecutive checks, so a write in several steps is complete.
       if (!isEqual(states, known) && isEqual(states, seen)) {
         await onChange()
-        known = new Map([...states, ...imports()])
+        known = new Map([...states, ...loaded()])
       }
       seen = states
       await wait(INTERVAL, undefined, { signal }).catch(() => {})
@@ -224,7 +229,7 @@ export async function serve(
     describe(print)
     await close(before)
   }
-  if (config && !isStopping) watching = watchFiles({ files, before, imports: config.imports }, startAnew)
+  if (config && !isStopping) watching = watchFiles({ ...config, files, before }, startAnew)
   return { origin, stop }
 }
 

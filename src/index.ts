@@ -22,6 +22,7 @@ export {
   type OptionsFor,
   refuse,
 } from './core/hooks/types.js'
+export { type ForwardedOptions, forwardedAddress } from './core/http/forwarded-address.js'
 export type {
   CallOptions,
   Change,
@@ -58,6 +59,7 @@ export type {
   Caller,
   CollectionConfig,
   Config,
+  Connection,
   Document,
   FieldDefinition,
   GrantConfig,

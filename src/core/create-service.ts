@@ -25,6 +25,7 @@ import { createRespond, type RespondOptions } from './http/respond.js'
 import { createRoutes } from './http/routes/find-route.js'
 import type { DescribeService } from './http/routes/route.js'
 import { ROUTES } from './http/routes/table.js'
+import { createForwardedWarning } from './http/warn-of-forwarded.js'
 import { type Call, compileRules, type Service } from './request/call.js'
 import { createClock, readClock } from './request/clock.js'
 import { UNHURRIED } from './request/deadline.js'
@@ -139,6 +140,7 @@ export function assembleService<C>(
     routes: createRoutes(ROUTES, plain, { isDescribed: describe !== undefined, hasHealth: health !== false }),
     host: options,
     basePath: (options.basePath ?? '').replace(/\/+$/, ''),
+    forwardedWarning: createForwardedWarning(options, logger),
     open: life.open,
     onAnswer:
       upkeep &&

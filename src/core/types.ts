@@ -167,6 +167,12 @@ export interface Caller {
 /** A document as a caller may read it. */
 export type Document = { readonly _id: string } & JsonObject
 
+/** The connection through which a request came. */
+export interface Connection {
+  /** The address of its other end, such as a proxy; `undefined` if the service does not know it. */
+  readonly address: string | undefined
+}
+
 /** The options of `createCollectionService`. */
 export interface ServiceOptions {
   /** Identifies the caller of a request. If it throws, or the caller has no string `id`, the response is a 500. */
@@ -182,9 +188,10 @@ export interface ServiceOptions {
   readonly cors?: { readonly origins: readonly string[] | '*'; readonly headers?: readonly string[] }
   /**
    * Returns the client's address, by which logins are throttled. Default: the socket's address under the Node mount.
-   * Without an address, login attempts are counted only by identifier.
+   * Without an address, login attempts are counted only by identifier. With reverse proxies in front of the service:
+   * `forwardedAddress({ trust })`.
    */
-  readonly clientAddress?: (request: Request) => string | null | undefined
+  readonly clientAddress?: (request: Request, connection: Connection) => string | null | undefined
   /** Hashes secrets. Default: bcrypt with the cost `auth.cost`, one hash at a time. */
   readonly hasher?: Hasher
   /** Receives log messages; a logger of pino can be passed as it is. Default: `warn` and `error` go to the console. */

@@ -6,6 +6,7 @@ import {
   type ConfigFault,
   createCollectionService,
   createMemoryAdapter,
+  forwardedAddress,
 } from '../../src/index.js'
 import { createWorkerHasher } from '../../src/mounts/worker-hasher.js'
 import {
@@ -48,6 +49,7 @@ const callers: readonly (readonly [name: string, run: (options: never) => unknow
   ['permissionMatrix', (one) => permissionMatrix(config, one), 'authenticate'],
   ['comparePermissions', (one) => comparePermissions(config, config, one), 'production'],
   ['explainRequest, beside its request', (one) => explainRequest(config, request, one), 'production'],
+  ['forwardedAddress', (one: object) => forwardedAddress({ trust: 1, ...one }), 'header'],
   ['describeApi', (one) => describeApi(config, one), 'basePath'],
   ['testAdapter', (one: object) => testAdapter({ test() {}, createStorage, ...one }), 'fuzz'],
   ['fuzzAdapter', (one) => fuzzAdapter(createStorage, one), 'stores'],
@@ -86,6 +88,7 @@ test.each<readonly [kind: string, options: object]>([
     () => permissionMatrix(config, given),
     () => comparePermissions(config, config, given),
     () => explainRequest(config, request, given),
+    () => forwardedAddress(given),
     () => describeApi(config, given),
     () => testAdapter(given),
     () => fuzzAdapter(createStorage, given),

@@ -68,6 +68,9 @@ function watch(request: Request): { readonly watched: Request; readonly reads: s
   return { watched, reads }
 }
 
+/** The headers of proxies, of which the first requests of a service are searched (CONTRACT.md §7, "Addresses"). */
+const FIRST = ['x-forwarded-for', 'forwarded'] as const
+
 const READS: readonly [path: string, status: number, headers: readonly string[]][] = [
   [`/notes/${ID}`, 200, ['if-match', 'if-none-match']],
   [`/notes/${idOf(2)}`, 404, []],
@@ -83,7 +86,13 @@ describe.each(storages)('on %s', (name, createAdapter) => {
     // Only what waits listens to its client.
     const signals = reads.filter((part) => part === 'signal').length
     expect(signals).toBeLessThanOrEqual(name === 'memory' ? 0 : 1)
-    expect(reads.filter((part) => part !== 'signal')).toEqual(['method', 'url', 'headers', ...headers])
+    expect(reads.filter((part) => part !== 'signal')).toEqual([
+      'method',
+      'url',
+      'headers',
+      ...FIRST,
+      ...headers,
+    ])
   })
 
   test('an answer that the runtime refuses is a 500, which the log explains', async () => {

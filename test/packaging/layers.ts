@@ -24,6 +24,7 @@ export const FOLDERS: { readonly [beginning: string]: string } = {
   'core/fields': 'fields',
   'core/fields/schema': 'schema',
   'core/options': 'options',
+  'core/addresses': 'addresses',
   'core/query': 'query',
   'core/claims/query': 'query',
   'core/permissions': 'permissions',
@@ -104,6 +105,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
   fields: ['json', 'types', 'filter'],
   schema: ['kept', 'json', 'errors', 'types', 'slices', 'promises', 'filter', 'fields'],
   options: ['json', 'errors', 'schema'],
+  addresses: ['json', 'errors', 'types', 'promises', 'schema', 'options'],
   query: ['kept', 'json', 'errors', 'types', 'filter', 'storage', 'fields', 'schema'],
   permissions: [
     'kept',
@@ -163,6 +165,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'auth',
   ],
   http: [
+    'addresses',
     'json',
     'promises',
     'fair-queue',
@@ -263,6 +266,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'adapters',
   ],
   cli: [
+    'addresses',
     'json',
     'errors',
     'types',
@@ -282,6 +286,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'index',
   ],
   index: [
+    'http',
     'errors',
     'types',
     'hooks',

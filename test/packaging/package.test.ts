@@ -24,6 +24,7 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
     'createCollectionService',
     'createMemoryAdapter',
     'defineConfig',
+    'forwardedAddress',
     'isServiceError',
     'matches',
     'refuse',

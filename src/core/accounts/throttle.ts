@@ -269,7 +269,7 @@ type ChangeLedger = (
 ) => LedgerWrite | undefined
 
 const UNKNOWN_CLIENT =
-  'the address of a client that signs in is unknown, so failed logins are counted per identifier, not per client: set options.clientAddress'
+  'the address of a client that signs in is unknown, so failed logins are counted per identifier, not per client: set options.clientAddress; if it is forwardedAddress with networks, also its option address'
 
 /** Throws nothing after a failed write of a ledger, so that the store retries it. */
 const tryAgain = (): void => {}

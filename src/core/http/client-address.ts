@@ -1,6 +1,7 @@
+import { type IpAddress, isIPv4, parseAddress, printAddress } from '../addresses/ip-address.js'
 import type { QueueCaller } from '../fair-queue.js'
 import { ignoreFailure } from '../promises.js'
-import type { ServiceOptions } from '../types.js'
+import type { Connection, ServiceOptions } from '../types.js'
 import type { IncomingRequest } from './answer.js'
 
 /** Matches an IPv4 address that is written as an IPv6 address. */
@@ -11,32 +12,36 @@ const MAPPED = /^::ffff:([\d.]+)$/i
  * first 64 bits, so these count as one (CONTRACT.md §4, "Throttle"). Any other text is returned unchanged.
  */
 export function networkOf(address: string): string {
-  const mapped = MAPPED.exec(address)?.[1]
-  if (mapped) return mapped
-  if (!/^[\da-f:]+(?:%[^%]*)?$/i.test(address)) return address
-  const [start = '', end, ...others] = (address.split('%')[0] ?? '').split('::')
-  const [first, last] = [start, end ?? ''].map((part) => (part === '' ? [] : part.split(':')))
-  if (!first || !last || others.length > 0 || (end === undefined && first.length !== 8)) return address
-  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0')
-  const groups = end === undefined ? first : [...first, ...zeros, ...last]
-  if (groups.length !== 8) return address
-  return `${groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`
+  if (!address.includes(':')) return address
+  // Node writes IPv4 addresses in this form, so it does not take the slower way.
+  const [, mapped] = MAPPED.exec(address) ?? []
+  if (mapped !== undefined) return mapped
+  const parsed = parseAddress(address)
+  if (!parsed) return address
+  return isIPv4(parsed) ? printAddress(parsed) : printPrefix(parsed)
 }
+
+const printPrefix = (address: IpAddress): string =>
+  `${address
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`
 
 /**
  * Returns the network of the client's address; `undefined` if the address is unknown. It comes from the host's
  * `clientAddress`, or from the edge if the host has set none.
  */
 export function readClient({ clientAddress }: ServiceOptions, incoming: IncomingRequest): string | undefined {
-  const address: unknown = clientAddress ? clientAddress(incoming.toRequest()) : incoming.clientAddress
+  const address: unknown = clientAddress
+    ? clientAddress(incoming.toRequest(), connectionOf(incoming))
+    : incoming.clientAddress
   if (address === undefined || address === null || address === '') return undefined
   if (typeof address === 'string') return networkOf(address)
   ignoreFailure(address)
   throw new TypeError('options.clientAddress must return a string')
 }
+
+const connectionOf = ({ clientAddress }: IncomingRequest): Connection => ({ address: clientAddress })
 
 /** Returns the name of a signed-in caller in queues (CONTRACT.md §6, "Scheduling"). */
 export const nameUser = (id: string): string => `user ${id}`
@@ -50,7 +55,9 @@ export function nameClient(
   { clientAddress }: ServiceOptions,
   incoming: IncomingRequest,
 ): QueueCaller | undefined {
-  if (!clientAddress) return incoming.clientAddress ? nameAddress(incoming.clientAddress) : undefined
+  // Also read if the host is asked later: Node forgets an address that nothing read while the client was connected.
+  const { clientAddress: address } = incoming
+  if (!clientAddress) return address ? nameAddress(address) : undefined
   let known: { readonly name: string | undefined } | undefined
   return () => {
     known ??= { name: askHost(clientAddress, incoming) }
@@ -67,7 +74,7 @@ function askHost(
   incoming: IncomingRequest,
 ): string | undefined {
   try {
-    const address: unknown = clientAddress(incoming.toRequest())
+    const address: unknown = clientAddress(incoming.toRequest(), connectionOf(incoming))
     ignoreFailure(address)
     return typeof address === 'string' && address !== '' ? nameAddress(address) : undefined
   } catch {

@@ -28,6 +28,7 @@ import { internalError, isAnswerable, toProblem } from './problem.js'
 import { joinPrefix, type Routes, splitTarget } from './routes/find-route.js'
 import type { Endpoint, Mount, NamedByPath } from './routes/route.js'
 import { observeStream } from './send-stream.js'
+import type { ForwardedWarning } from './warn-of-forwarded.js'
 
 /** The parts that answering needs in addition to the service: callers, storage, streams and observers. */
 export interface RespondOptions extends Omit<Mount, 'accountPaths'> {
@@ -39,6 +40,8 @@ export interface RespondOptions extends Omit<Mount, 'accountPaths'> {
   /** The base path. It begins with a slash and does not end in one, or it is empty. */
   readonly basePath: string
   readonly host: ServiceOptions
+  /** Looks for headers of proxies that nothing reads. */
+  readonly forwardedWarning: ForwardedWarning
   /** Opens the storage, if it is not open yet. */
   readonly open: () => MaybePromise<undefined>
   /** Called for each request whose handling throws no error. */
@@ -140,7 +143,7 @@ class Responder {
     deadline: RequestDeadline,
     observation: Observation | undefined,
   ): MaybePromise<Answer> {
-    const { host, routes, open, identify, createStore } = this.#options
+    const { host, routes, open, identify, createStore, forwardedWarning } = this.#options
     const prefix = this.#findPrefix(incoming.mountPath)
     const target = splitTarget(incoming.target, prefix)
     const found = target && routes.find(target.path, this.#options)
@@ -155,6 +158,7 @@ class Responder {
     const parts = { incoming, prefix, query: target.query, endpoint, place, deadline, observation }
     const request = new EndpointRequest(parts, this.#service, this.#options)
     if (endpoint.isApart) return this.#run(request, createStore(deadline, observation?.calls), NOBODY)
+    forwardedWarning.onRequest(incoming)
     deadline.caller = nameClient(host, incoming)
     const begin = (): MaybePromise<Answer> => {
       const store = createStore(deadline, observation?.calls)
@@ -303,7 +307,9 @@ class EndpointRequest implements CallRequest {
   }
 
   client(): string | undefined {
-    return readClient(this.#options.host, this.incoming)
+    const { host, forwardedWarning } = this.#options
+    forwardedWarning.onUse(this.incoming)
+    return readClient(host, this.incoming)
   }
 
   get askHost(): (() => Promise<KnownCaller | null>) | undefined {

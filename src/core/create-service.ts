@@ -139,7 +139,8 @@ export function assembleService<C>(
     health: health === false ? undefined : { check, isDetailed: health === 'detailed' },
     routes: createRoutes(ROUTES, plain, { isDescribed: describe !== undefined, hasHealth: health !== false }),
     host: options,
-    basePath: (options.basePath ?? '').replace(/\/+$/, ''),
+    basePath: withoutSlash(options.basePath ?? ''),
+    publicPath: options.publicPath === undefined ? undefined : withoutSlash(options.publicPath),
     forwardedWarning: createForwardedWarning(options, logger),
     open: life.open,
     onAnswer:
@@ -230,6 +231,8 @@ const addHooks = (service: Service, hooks: Hooks<Call>): Service => ({
   hooks,
   writes: compileWrites({ ...service, hooks }),
 })
+
+const withoutSlash = (path: string): string => path.replace(/\/+$/, '')
 
 const DEFAULT_COST = 12
 

@@ -182,6 +182,11 @@ export interface ServiceOptions {
   /** The prefix of all paths. Default `""`: the routes begin at `/`. */
   readonly basePath?: string
   /**
+   * The prefix of all paths in responses, if a proxy removes or replaces it in the requests. Default: the prefix of the
+   * requests.
+   */
+  readonly publicPath?: string
+  /**
    * The other origins that may read responses. Default: none. `headers`: request headers that are allowed in addition
    * to those of the contract.
    */

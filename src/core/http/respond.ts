@@ -39,6 +39,8 @@ export interface RespondOptions extends Omit<Mount, 'accountPaths'> {
   readonly askHost: ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined
   /** The base path. It begins with a slash and does not end in one, or it is empty. */
   readonly basePath: string
+  /** The prefix of the paths in responses, in the form of `basePath`; `undefined`: the prefix of the request. */
+  readonly publicPath: string | undefined
   readonly host: ServiceOptions
   /** Looks for headers of proxies that nothing reads. */
   readonly forwardedWarning: ForwardedWarning
@@ -143,7 +145,7 @@ class Responder {
     deadline: RequestDeadline,
     observation: Observation | undefined,
   ): MaybePromise<Answer> {
-    const { host, routes, open, identify, createStore, forwardedWarning } = this.#options
+    const { host, routes, open, identify, createStore, publicPath, forwardedWarning } = this.#options
     const prefix = this.#findPrefix(incoming.mountPath)
     const target = splitTarget(incoming.target, prefix)
     const found = target && routes.find(target.path, this.#options)
@@ -155,7 +157,8 @@ class Responder {
     const endpoint = methods.get(method)
     if (!endpoint) return refuseMethod(allow, observation)
     deadline.enter('read')
-    const parts = { incoming, prefix, query: target.query, endpoint, place, deadline, observation }
+    const shown = publicPath ?? prefix
+    const parts = { incoming, prefix: shown, query: target.query, endpoint, place, deadline, observation }
     const request = new EndpointRequest(parts, this.#service, this.#options)
     if (endpoint.isApart) return this.#run(request, createStore(deadline, observation?.calls), NOBODY)
     forwardedWarning.onRequest(incoming)

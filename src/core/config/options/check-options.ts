@@ -136,6 +136,7 @@ const OPTIONS: Expectations = {
   authenticate: [isFunction, 'a function that takes a request'],
   accounts: BOOLEAN,
   basePath: BASE_PATH,
+  publicPath: BASE_PATH,
   cors: [
     (value) => isPlainObject(value) && value.origins !== undefined && judgeOptions(value, CORS).length === 0,
     '{ origins, headers }: origins are "*", or an array of origins like "https://example.com"; headers (optional) is an array of request header names like "X-Request-Id"',

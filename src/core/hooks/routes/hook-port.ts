@@ -32,6 +32,8 @@ export function createHookPort(
         // Read-only, and without streams of changes, because a stream would continue after the write.
         routes,
         hasAccountRoutes: false,
+        // A hook may follow the links of a response, and its requests do not pass through the proxy.
+        publicPath: undefined,
         askHost: undefined,
         streams: undefined,
         observe: undefined,

@@ -11,8 +11,11 @@ export interface RequestLog extends Answering {
   readonly options: Pick<ServiceOptions, 'logger' | 'observe'>
 }
 
-/** Returns the address of the client of a request; `undefined` if the client has already disconnected. */
-const findAddress = ({ socket }: IncomingMessage): string | undefined => socket.remoteAddress
+/**
+ * Returns the address of the client of a request. It is called when the request arrives, because Node no longer knows
+ * the address when the client has disconnected.
+ */
+type FindAddress = (request: IncomingMessage) => string | undefined
 
 /** Returns the path of a request. The query is not logged, because it may be private. */
 const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?')[0] ?? ''
@@ -24,19 +27,27 @@ const isQuietProbe = (request: IncomingMessage, { statusCode }: ServerResponse):
 /** Creates the log of the requests that `answer` answers, as JSON if the terminal writes entries. */
 export const createRequestLog = (
   answer: Answering['answer'],
+  findAddress: FindAddress,
   { print, writeEntry }: Pick<Terminal, 'print' | 'writeEntry'>,
-): RequestLog => (writeEntry ? logEntries(answer, writeEntry) : logText(answer, print))
+): RequestLog =>
+  writeEntry ? logEntries(answer, findAddress, writeEntry) : logText(answer, findAddress, print)
 
-function logText(answer: Answering['answer'], print: (line: string) => void): RequestLog {
+function logText(
+  answer: Answering['answer'],
+  findAddress: FindAddress,
+  print: (line: string) => void,
+): RequestLog {
   return {
     options: {},
     answer,
     onRequest(request, response) {
       const start = performance.now()
+      const address = findAddress(request) ?? ''
       return () => {
         if (isQuietProbe(request, response)) return
         const status = response.writableFinished ? response.statusCode : 'gone'
-        print(`${request.method} ${pathOf(request)} ${status} ${Math.round(performance.now() - start)} ms`)
+        const milliseconds = Math.round(performance.now() - start)
+        print(`${request.method} ${pathOf(request)} ${status} ${milliseconds} ms ${address}`.trimEnd())
       }
     },
   }
@@ -47,7 +58,7 @@ interface Observed {
   event?: RequestEvent
 }
 
-function logEntries(answer: Answering['answer'], write: WriteEntry): RequestLog {
+function logEntries(answer: Answering['answer'], findAddress: FindAddress, write: WriteEntry): RequestLog {
   // The service reports a request in the async context of the request.
   const contexts = new AsyncLocalStorage<Observed>()
   const observed = new WeakMap<

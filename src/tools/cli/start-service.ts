@@ -4,7 +4,12 @@ import { isServiceError } from '../../core/errors.js'
 import { seedWhenEmpty } from '../../core/start/seed-when-empty.js'
 import type { Deliver, Hasher } from '../../core/types/host.js'
 import type { Handler, ServiceOptions } from '../../core/types.js'
-import { createCollectionService, createMemoryAdapter, type StorageAdapter } from '../../index.js'
+import {
+  createCollectionService,
+  createMemoryAdapter,
+  forwardedAddress,
+  type StorageAdapter,
+} from '../../index.js'
 import { findSeededSecrets } from '../insight/check/findings/production.js'
 import { createPage } from '../page/index.js'
 import type { ArgumentsOf } from './arguments/commands.js'
@@ -49,6 +54,9 @@ export async function startService(
   const options: ServiceOptions = {
     openapi: true,
     ...logging,
+    basePath: args.basePath,
+    ...(args.publicPath === undefined ? {} : { publicPath: args.publicPath }),
+    ...(args.proxies ? { clientAddress: forwardedAddress(args.proxies) } : {}),
     ...(args.cors.length > 0 ? { cors: { origins: args.cors.join() === '*' ? '*' : args.cors } } : {}),
     ...(plan.auth ? { hasher: createHasher(plan.auth.cost) } : {}),
     ...(deliver ? { deliver } : {}),

@@ -1,9 +1,11 @@
+import type { Proxies } from '../../../core/addresses/address-finder.js'
+import { DEFAULT_HEADER, HEADERS } from '../../../core/addresses/read-header.js'
 import { suggest } from '../../../core/fields/schema/names.js'
 import type { AnyHooks } from '../../../core/hooks/types.js'
 import { TEMPLATE_NAMES } from '../commands/templates.js'
 import { isConfigName } from '../config-name.js'
 import { LOG_FORMATS } from '../log-entry.js'
-import { DEFAULT_CONFIG, FORMATS, type OptionName, PORT, UsageError } from './options.js'
+import { DEFAULT_CONFIG, FORMATS, type OptionName, PORT, readTrust, UsageError } from './options.js'
 
 /** The variables of the environment that a command line depends on. */
 export interface Environment {
@@ -36,11 +38,12 @@ interface Command {
 export const COMMANDS = {
   serve: {
     synopsis:
-      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--processes N] [--drain SECONDS] [--cors ORIGIN] [--seed documents.json] [--deliver console|FILE.mjs] [--page | --no-page] [--log text|json] [--data FILE.db | --database URL]',
+      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--processes N] [--drain SECONDS] [--cors ORIGIN] [--base-path /PATH [--stripped]] [--trust-proxy HOPS|NETWORK,… [--proxy-header HEADER]] [--seed documents.json] [--deliver console|FILE.mjs] [--page | --no-page] [--log text|json] [--data FILE.db | --database URL]',
     about: [],
     options: [
-      ...(['port', 'host', 'watch', 'processes', 'drain', 'cors', 'seed', 'page', 'no-page'] as const),
-      ...(['log', 'deliver', 'data', 'database'] as const),
+      ...(['port', 'host', 'watch', 'processes', 'drain', 'cors', 'base-path', 'stripped'] as const),
+      ...(['trust-proxy', 'proxy-header', 'seed', 'page', 'no-page', 'log'] as const),
+      ...(['deliver', 'data', 'database'] as const),
     ],
     read: readServe,
   },
@@ -243,6 +246,9 @@ function readServe({ names, options, environment }: CommandLine) {
     /** Seconds. */
     drain: Number(options.drain[0] ?? 0),
     cors: options.cors,
+    ...readPaths(options),
+    /** The reverse proxies in front of the server; `undefined` if there are none. */
+    proxies: readProxies(options),
     seed: options.seed[0],
     page: readPage(options, environment),
     log: LOG_FORMATS.find((format) => format === options.log[0]) ?? 'text',
@@ -266,6 +272,27 @@ function readPage(
     throw new UsageError('--page and --no-page cannot be used together')
   if (noPage.length > 0) return 'off'
   return page.length > 0 || !isProduction(environment) ? 'on' : 'unasked'
+}
+
+/** Returns the prefix of the requests, and that of the paths in answers if it is another one. */
+function readPaths({ 'base-path': [path], stripped }: OptionValues): {
+  readonly basePath: string
+  readonly publicPath?: string
+} {
+  if (stripped.length === 0) return { basePath: path ?? '' }
+  if (path === undefined) throw new UsageError('--stripped needs --base-path, which names the removed path')
+  return { basePath: '', publicPath: path }
+}
+
+function readProxies({
+  'trust-proxy': [trust],
+  'proxy-header': [header],
+}: OptionValues): Proxies | undefined {
+  if (trust === undefined) {
+    if (header === undefined) return undefined
+    throw new UsageError('--proxy-header needs --trust-proxy, which names the proxies that write the header')
+  }
+  return { trust: readTrust(trust), header: HEADERS.find((known) => known === header) ?? DEFAULT_HEADER }
 }
 
 function readProcesses(

@@ -1,3 +1,6 @@
+import { HEADERS } from '../../../core/addresses/read-header.js'
+import { judgeTrust } from '../../../core/addresses/trust.js'
+import { BASE_PATH } from '../../../core/config/options/check-options.js'
 import { isOrigin } from '../../../core/config/options/origin.js'
 import { suggest } from '../../../core/fields/schema/names.js'
 import { LOG_FORMATS } from '../log-entry.js'
@@ -47,6 +50,29 @@ const SCHEMA: CheckValue = (value, name) => {
   if (!/^[a-zA-Z_][a-zA-Z0-9_]{0,62}$/.test(value))
     throw new UsageError(
       `${name} must consist of at most 63 letters, digits and underscores, the first not a digit`,
+    )
+}
+
+/** Reads the value of `--trust-proxy`: a number of proxies, or addresses and networks with commas between them. */
+export const readTrust = (value: string): number | readonly string[] =>
+  /^[+-]?\d*(?:\.\d+)?$/.test(value) ? Number(value) : value.split(',').map((one) => one.trim())
+
+const TRUST: CheckValue = (value, name) => {
+  const [fault] = judgeTrust(readTrust(value), name)
+  if (fault) throw new UsageError(`${name}: ${fault.message}`)
+}
+
+const PATH: CheckValue = (value, name) => {
+  const [isValid, allowed] = BASE_PATH
+  if (isValid(value)) return
+  const near = isValid(`/${value}`) ? `; did you mean /${value}?` : ''
+  throw new UsageError(`${name} must be ${allowed}, found ${JSON.stringify(value)}${near}`)
+}
+
+const PROXY_HEADER: CheckValue = (value, name) => {
+  if (!HEADERS.some((header) => header === value))
+    throw new UsageError(
+      `${name} must be ${HEADERS.join(' or ')}, found ${JSON.stringify(value)}${suggest(value, HEADERS)}`,
     )
 }
 
@@ -108,6 +134,30 @@ export const OPTIONS = {
     check: ORIGIN,
     isRepeatable: true,
     about: ['an origin whose pages may read answers, or * for all;', 'may be repeated'],
+  },
+  'base-path': {
+    check: PATH,
+    about: ['the path of the service, like /desk, if it is not /'],
+  },
+  stripped: {
+    isFlag: true,
+    about: ['for a proxy that removes the base path from requests;', 'paths in answers still begin with it'],
+  },
+  'trust-proxy': {
+    check: TRUST,
+    about: [
+      'the reverse proxies in front of the server, which report',
+      'the address of the client: their number, like 1, or their',
+      'addresses and networks, like 10.0.0.0/8,192.0.2.7;',
+      'loopback and private stand for networks',
+    ],
+  },
+  'proxy-header': {
+    check: PROXY_HEADER,
+    about: [
+      'the header that these proxies write: x-forwarded-for or',
+      'forwarded (default: x-forwarded-for)',
+    ],
   },
   seed: {
     about: [

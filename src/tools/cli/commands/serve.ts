@@ -12,6 +12,7 @@ import { explain } from '../explain.js'
 import { importModule } from '../import-module.js'
 import { EVERYWHERE, type Listening, listen } from '../listen.js'
 import { createRequestLog } from '../log-requests.js'
+import { createAddressReader } from '../read-address.js'
 import { readConfig } from '../read-config.js'
 import { FileError } from '../read-json-file.js'
 import { type Started, startService } from '../start-service.js'
@@ -81,7 +82,8 @@ interface Running {
   readonly plan: ServicePlan
   /** The name of the configuration file. */
   readonly file: string
-  readonly origin: string
+  /** The URL of the service on this machine. The paths of its routes follow it. */
+  readonly base: string
   /** Whether tokens are delivered. */
   readonly delivers: boolean
 }
@@ -90,7 +92,7 @@ interface Running {
  * Describes a running service: its permissions, the routes in addition to those of its collections, and a command to
  * try.
  */
-export function describeService({ plan, file, origin, delivers }: Running, text: TextOptions = {}): string {
+export function describeService({ plan, file, base, delivers }: Running, text: TextOptions = {}): string {
   const { collections, auth } = plan
   const all = [...collections.values()]
   const routes: readonly (readonly [path: string, about: string])[] = [
@@ -107,7 +109,7 @@ export function describeService({ plan, file, origin, delivers }: Running, text:
   const lines = routes.map(([path, about]) => `${path.padEnd(width)}  ${about}`)
   const permitted = printText(describePermissions(plan), text)
   const more = `More about these tables: collection-service matrix${file === DEFAULT_CONFIG ? '' : ` ${file}`}`
-  return [permitted, more, lines.join('\n'), `Try: ${exampleOf(all, origin)}`].join('\n\n')
+  return [permitted, more, lines.join('\n'), `Try: ${exampleOf(all, base)}`].join('\n\n')
 }
 
 function describeAccounts({ identifier, secret, register, verified }: AuthPlan, delivers: boolean): string {
@@ -120,10 +122,10 @@ function describeAccounts({ identifier, secret, register, verified }: AuthPlan, 
   return `${routes.join(', ')} · with ${identifier.name} and ${secret.name}`
 }
 
-function exampleOf(collections: readonly Collection[], origin: string): string {
+function exampleOf(collections: readonly Collection[], base: string): string {
   const open = collections.find(({ permissions }) => permissions.read.get(EVERYONE))
-  if (open) return `curl -g '${origin}/${open.name}?sort[createdAt]=-1&limit=5'`
-  return `curl ${origin}/`
+  if (open) return `curl -g '${base}/${open.name}?sort[createdAt]=-1&limit=5'`
+  return `curl ${base}/`
 }
 
 /** With this value of `--deliver`, tokens are printed on the terminal, for development. */
@@ -175,7 +177,11 @@ export async function serve(
   const { print, complain, announce = print, warn = complain, writeEntry } = terminal
   const deliver = args.deliver === undefined ? undefined : await loadDeliver(args.deliver, print)
   const config = args.watch ? watchConfig(args.config) : undefined
-  const log = createRequestLog((request, response) => current.answer(request, response), terminal)
+  const log = createRequestLog(
+    (request, response) => current.answer(request, response),
+    createAddressReader(args.proxies),
+    terminal,
+  )
   const lasting = {
     readConfig: config ? config.read : () => readConfig(args.config),
     createHasher: createHasherCache(),
@@ -208,9 +214,10 @@ export async function serve(
     throw thrown
   })
   const others = EVERYWHERE.includes(args.host) ? ' and every other address of this machine' : ''
-  announce(`Serving ${args.config} on ${origin}${others}, ${current.place}${describePage(args, origin)}\n`)
+  const base = origin + current.handler.basePath
+  announce(`Serving ${args.config} on ${base}${others}, ${current.place}${describePlaces(args, base)}\n`)
   const describe = (say: typeof print): void => {
-    const running = { ...current, file: args.config, origin, delivers: deliver !== undefined }
+    const running = { ...current, file: args.config, base, delivers: deliver !== undefined }
     // Tables are for people, not for a log of JSON.
     if (!writeEntry) say(describeService(running, textFor(terminal)))
   }
@@ -225,7 +232,7 @@ export async function serve(
       if (isStopping) return
       return complain(`${explain(thrown)}\n\nThe previous version continues to run.`)
     }
-    print(`\nServing ${args.config} again on ${origin}, ${current.place}${describeLoss(args)}\n`)
+    print(`\nServing ${args.config} again on ${base}, ${current.place}${describeLoss(args)}\n`)
     describe(print)
     await close(before)
   }
@@ -236,13 +243,16 @@ export async function serve(
 /** Returns the line for a signal that ends the command. */
 export const describeStop = (signal: string): string => `${signal}: finishing the running requests.`
 
-/** Returns the line with the address of the admin UI, which follows the line with the address of the API. */
-const describePage = ({ page }: ArgumentsOf<'serve'>, origin: string): string =>
-  ({
-    on: `\nOpen ${origin}/_page to see and change the documents in a browser.`,
+/** Returns the lines about other addresses, which follow the line with the address of the API. */
+const describePlaces = ({ page, publicPath }: ArgumentsOf<'serve'>, base: string): string => {
+  const prefix = `\nPaths in answers begin with ${publicPath}, which a proxy removes from requests.`
+  const pages = {
+    on: `\nOpen ${base}/_page to see and change the documents in a browser.`,
     off: '',
     unasked: '\nThe admin UI is off, because NODE_ENV is production: --page serves it.',
-  })[page]
+  }
+  return `${publicPath === undefined ? '' : prefix}${pages[page]}`
+}
 
 /** Returns the warnings about the options of a start in production. */
 const findWarnings = (

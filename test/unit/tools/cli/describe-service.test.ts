@@ -14,7 +14,7 @@ test('what a start prints names the routes, who may do what, and a line to try',
     },
   }
   const plan = compileConfig(config, { production: false, hasAuthenticate: true })
-  const running = { plan, file: 'config.json', origin: 'http://localhost:3000', delivers: false }
+  const running = { plan, file: 'config.json', base: 'http://localhost:3000', delivers: false }
   expect(describeService(running).split('\n')).toEqual([
     'notes      create  read   update  delete',
     'anonymous  –       -text  –       –',

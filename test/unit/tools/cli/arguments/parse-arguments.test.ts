@@ -18,6 +18,7 @@ const SERVE = {
   page: 'on',
   log: 'text',
   isProduction: false,
+  basePath: '',
 }
 const FILE = { kind: 'file', file: 'app.db' }
 const URL = 'postgres://me:s3cret@host/app'
@@ -64,6 +65,18 @@ test.each<[string[], object]>([
   [['--data', 'app.db', '--processes', '4'], { ...SERVE, storage: FILE, processes: 4 }],
   [['--processes', '1', '--watch'], { ...SERVE, watch: true }],
   [['--cors', 'https://a.b', '--cors=https://c.d'], { ...SERVE, cors: ['https://a.b', 'https://c.d'] }],
+  [['--base-path', '/desk'], { ...SERVE, basePath: '/desk' }],
+  [['--base-path', '/'], { ...SERVE, basePath: '/' }],
+  [['--base-path', '/desk', '--stripped'], { ...SERVE, publicPath: '/desk' }],
+  [['--trust-proxy', '2'], { ...SERVE, proxies: { trust: 2, header: 'x-forwarded-for' } }],
+  [
+    ['--trust-proxy', '10.0.0.0/8, 192.0.2.7', '--proxy-header', 'forwarded'],
+    { ...SERVE, proxies: { trust: ['10.0.0.0/8', '192.0.2.7'], header: 'forwarded' } },
+  ],
+  [
+    ['--trust-proxy', '192.0.2.7'],
+    { ...SERVE, proxies: { trust: ['192.0.2.7'], header: 'x-forwarded-for' } },
+  ],
   [['--deliver', 'console'], { ...SERVE, deliver: 'console' }],
   [['--deliver', './deliver.mjs'], { ...SERVE, deliver: './deliver.mjs' }],
   [['--data', 'app.db'], { ...SERVE, storage: FILE }],

@@ -1,10 +1,14 @@
 // The service below /api, beside the routes of an Express application. To run it: PORT=3000 npx tsx express.ts
-import { createCollectionService } from 'collection-service'
+import { createCollectionService, forwardedAddress } from 'collection-service'
 import { toNodeHandler } from 'collection-service/node'
 import express from 'express'
 import config from './config.json' with { type: 'json' }
 
-const service = createCollectionService(config)
+const service = createCollectionService(config, undefined, {
+  // Failed logins are counted by the address of the client. A proxy on this machine says it in `X-Forwarded-For`; anyone
+  // else who connects is the client. Behind one load balancer on another machine: `trust: 1`.
+  clientAddress: forwardedAddress({ trust: ['loopback'] }),
+})
 
 export const app = express()
 

@@ -1,5 +1,5 @@
 // The one service of an application of Next, for its routes and its pages. This file goes beside route.ts.
-import { createCollectionService, type Handler } from 'collection-service'
+import { createCollectionService, forwardedAddress, type Handler } from 'collection-service'
 import config from '../config.json' with { type: 'json' }
 
 // Next bundles routes and pages apart and loads changed files anew, so a module is there more than once. What must be
@@ -8,6 +8,11 @@ const kept = globalThis as { collectionService?: Handler }
 
 // `next build` loads this file too: creating a service opens nothing and starts nothing, the first request does.
 // Next hands on the whole URL, so the service has to know what stands before its own paths.
-kept.collectionService ??= createCollectionService(config, undefined, { basePath: '/api' })
+kept.collectionService ??= createCollectionService(config, undefined, {
+  basePath: '/api',
+  // Failed logins are counted by the address of the client, which one proxy, such as that of Vercel or an nginx, adds at
+  // the end of `X-Forwarded-For`. Without any proxy leave this out, because clients could choose their address.
+  clientAddress: forwardedAddress({ trust: 1 }),
+})
 
 export const service = kept.collectionService

@@ -131,12 +131,12 @@ export function assembleService<C>(
     ? createUpkeep({ background, now, clock, hasDeliveries: deliver !== undefined })
     : undefined
   const describe = createDescribeLate(plain, options)
-  const { check } = new HealthMonitor({ service: plain, life, createStore, lastWrite })
+  const monitor = new HealthMonitor({ service: plain, life, createStore, lastWrite })
   const { health = true } = options
   const common = {
     streams: plan.log ? new ChangeStreams(plain, log, store) : undefined,
     describe,
-    health: health === false ? undefined : { check, isDetailed: health === 'detailed' },
+    health: health === false ? undefined : { check: monitor.check, isDetailed: health === 'detailed' },
     routes: createRoutes(ROUTES, plain, { isDescribed: describe !== undefined, hasHealth: health !== false }),
     host: options,
     basePath: withoutSlash(options.basePath ?? ''),
@@ -153,7 +153,7 @@ export function assembleService<C>(
     track: life.track,
     trackAnswer: life.trackAnswer,
   }
-  return createHandlers(plain, common, { life, check })
+  return createHandlers(plain, common, { life, monitor })
 }
 
 /** Compiles a configuration, and logs its warnings. Throws `ConfigError`, also for invalid options. */
@@ -190,7 +190,7 @@ type Compiled = Pick<Service, 'plan' | 'accounts' | 'logger'>
 function createHandlers<C>(
   plain: Service,
   common: Omit<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes'> & { readonly host: GivenOptions },
-  { life, check }: { readonly life: Lifecycle; readonly check: HealthMonitor['check'] },
+  { life, monitor }: { readonly life: Lifecycle; readonly monitor: HealthMonitor },
 ): Handler<C> {
   const { host, streams, basePath } = common
   const fail = (cause: unknown): Answer => {
@@ -213,7 +213,8 @@ function createHandlers<C>(
         streams?.close()
         return life.close()
       },
-      health: check,
+      drain: monitor.drain,
+      health: monitor.check,
       as: (caller: Caller | null) =>
         createHandler({ identify: identifyAs(caller), askHost: undefined, hasAccountRoutes: false }),
     })

@@ -242,6 +242,11 @@ export interface Handler<C = unknown> {
    * storage, but returns 503 if that fails.
    */
   ready(): Promise<void>
+  /**
+   * Makes `GET /_health/ready` answer 503 from now on, while requests are still answered, so that a proxy sends its
+   * requests elsewhere. To be called some seconds before `close`.
+   */
+  drain(): void
   /** Waits for requests in flight, at most `limits.requestSeconds`, then closes the adapter. */
   close(): Promise<void>
   /**

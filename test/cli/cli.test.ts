@@ -123,6 +123,18 @@ test.each(['/notes/changes', '/notes/chang%65s/?project=[]'])(
   },
 )
 
+test('--drain serves for some seconds after a signal, but is not ready', async () => {
+  const serving = start('--port', '0', '--drain', '1')
+  const [origin] = await serving.printed(ORIGIN)
+  expect((await judgedFetch(`${origin}/_health/ready`)).status).toBe(200)
+  serving.stop()
+  const ready = await fetch(`${origin}/_health/ready`)
+  expect([ready.status, ready.headers.get('connection')]).toEqual([503, 'close'])
+  expect((await judgedFetch(`${origin}/_health/live`)).status).toBe(200)
+  expect((await judgedFetch(`${origin}/`)).status).toBe(200)
+  expect(await serving.ended).toBe(0)
+})
+
 test('a second signal ends it at once', async () => {
   const serving = spawn(example, '--port', '0')
   const [, port] = await serving.printed(ORIGIN)

@@ -135,6 +135,21 @@ describe('the routes', () => {
     )
   })
 
+  test('say that a draining service is not ready, and it answers other requests as before', async () => {
+    const service = open()
+    expect(await probe(service)).toEqual(READY)
+    service.handler.drain()
+    expect(await probe(service)).toEqual(FAILING)
+    expect(await probe(service, 'live')).toEqual(LIVE)
+    const { checks } = await service.handler.health()
+    expect(checks[0]).toEqual({
+      name: 'service',
+      status: 'failing',
+      detail: 'The service is about to close.',
+    })
+    expect((await service.send('POST /notes', { body: { text: 'a' } })).status).toBe(201)
+  })
+
   test('are below the base path, and on handlers of as()', async () => {
     const { handler } = open({ basePath: '/api' })
     for (const one of [handler, handler.as(null), handler.as({ id: 'a' })])

@@ -45,8 +45,16 @@ export class HealthMonitor {
   /** The reason why the last question failed, if it did. */
   #detail: string | undefined
 
+  /** Whether the service is about to close. */
+  #isDraining = false
+
   constructor(parts: HealthParts) {
     this.#parts = parts
+  }
+
+  /** From now on, the service is not ready, although it answers requests. */
+  readonly drain = (): void => {
+    this.#isDraining = true
   }
 
   /** Returns all checks. Callers at the same time, or within a second, share one question to the storage. */
@@ -55,11 +63,15 @@ export class HealthMonitor {
     if (life.state() !== 'closing') await this.#askOnce()
     const state = life.state()
     const checks = [
-      createCheck('service', state === 'open' ? undefined : DETAILS[state]),
+      createCheck('service', state === 'open' ? this.#describeDrain() : DETAILS[state]),
       createCheck('storage', state === 'open' ? this.#detail : 'The storage is not asked.'),
       createCheck('hashing', isOverloaded(service) ? 'Too many secrets are waiting.' : undefined),
     ]
     return { status: checks.every(({ status }) => status === 'ok') ? 'ok' : 'failing', checks }
+  }
+
+  #describeDrain(): string | undefined {
+    return this.#isDraining ? 'The service is about to close.' : undefined
   }
 
   #askOnce(): Promise<void> | undefined {

@@ -203,6 +203,7 @@ export async function serve(
     isStopping = true
     if (signal !== undefined) announce(describeStop(signal))
     config?.stop()
+    current.handler.drain()
     await watching?.stop()
     const server = await listening?.catch(() => undefined)
     await (server ? server.stop(() => close(current), args.drain) : close(current))

@@ -3,8 +3,8 @@ import type * as FindClient from '../../src/core/addresses/find-client.js'
 import type * as IpAddress from '../../src/core/addresses/ip-address.js'
 import type * as ReadHeader from '../../src/core/addresses/read-header.js'
 import type * as ClientAddress from '../../src/core/http/client-address.js'
+import type * as WarnOfForwarded from '../../src/core/http/client-address.js'
 import type * as ForwardedAddress from '../../src/core/http/forwarded-address.js'
-import type * as WarnOfForwarded from '../../src/core/http/warn-of-forwarded.js'
 import { checkAddresses, checkDetours, checkWarning, type Library } from '../support/address-laws.js'
 import { choose } from './choose.js'
 import { fails, loadMutant, type Mutant } from './create-mutant.js'
@@ -103,14 +103,14 @@ const MUTANTS: readonly Mutant[] = [
   ],
   [
     'no header is warned of',
-    '../../src/core/http/warn-of-forwarded.js',
+    '../../src/core/http/client-address.js',
     breakModule<typeof WarnOfForwarded>(() => ({
       createForwardedWarning: () => ({ onRequest() {}, onUse() {} }),
     })),
   ],
   [
     'each request is warned of',
-    '../../src/core/http/warn-of-forwarded.js',
+    '../../src/core/http/client-address.js',
     breakModule<typeof WarnOfForwarded>((real) => ({
       createForwardedWarning: (options, logger) => ({
         onRequest: (incoming) => real.createForwardedWarning(options, logger).onRequest(incoming),

@@ -14,14 +14,23 @@ const isOfShare = (what: string): boolean =>
 
 /**
  * The mutants that are played. `npm test` plays those of the changed area: of their modules, or of folders (which end in a
- * slash) that `areaOf` names instead; all of a file that has itself changed; a tenth where it is not known what has.
+ * slash) that `areaOf` names instead; all of a file that has itself changed; a tenth where it is not known what has. At
+ * least one is played, because a suite without tests fails.
  */
 export function choose<T extends readonly [what: string, ...unknown[]]>(
   mutants: readonly T[],
   areaOf: (mutant: T) => string = ([, module]) => String(module),
 ): readonly T[] {
   if (!isQuick) return mutants
-  if (changed === undefined) return mutants.filter(([what]) => isOfShare(what))
+  const chosen = mutants.filter(chooser(areaOf))
+  return chosen.length > 0 ? chosen : mutants.slice(0, 1)
+}
+
+/** Returns the test of whether a mutant is played in the quick tier. */
+function chooser<T extends readonly [what: string, ...unknown[]]>(
+  areaOf: (mutant: T) => string,
+): (mutant: T) => boolean {
+  if (changed === undefined) return ([what]) => isOfShare(what)
   const file = relative(process.cwd(), expect.getState().testPath ?? '').replaceAll('\\', '/')
-  return changed.includes(file) ? mutants : mutants.filter((one) => hasChanged(areaOf(one), changed))
+  return (mutant) => changed.includes(file) || hasChanged(areaOf(mutant), changed)
 }

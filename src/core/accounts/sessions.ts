@@ -77,13 +77,7 @@ function findHeld(sought: SoughtSession, known?: number): MaybePromise<InSession
  * Like `findHeld`, but reads the session, its user and claims in one snapshot; `undefined` if the storage cannot do
  * that.
  */
-function findLinked({
-  by,
-  store,
-  auth,
-  id,
-  along,
-}: SoughtSession): MaybePromise<InSession | undefined> {
+function findLinked({ by, store, auth, id, along }: SoughtSession): MaybePromise<InSession | undefined> {
   const { link, lists, take } = along ?? by.along.none()
   const own: LinkedList = { in: auth.users.name, filter: isId(link), limit: 1 }
   const reading = store.linked({ in: SESSIONS, id, field: 'user', link, lists: [own, ...lists] })

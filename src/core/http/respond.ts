@@ -19,6 +19,7 @@ import {
   type TextStream,
 } from './answer.js'
 import { checkMediaType, parseInTurn } from './body.js'
+import type { ForwardedWarning } from './client-address.js'
 import { nameClient, nameUser, readClient } from './client-address.js'
 import { type Cors, createCors } from './cors.js'
 import { type Identify, type Identity, NOBODY } from './identify.js'
@@ -28,7 +29,6 @@ import { internalError, isAnswerable, toProblem } from './problem.js'
 import { joinPrefix, type Routes, splitTarget } from './routes/find-route.js'
 import type { Endpoint, Mount, NamedByPath } from './routes/route.js'
 import { observeStream } from './send-stream.js'
-import type { ForwardedWarning } from './warn-of-forwarded.js'
 
 /** The parts that answering needs in addition to the service: callers, storage, streams and observers. */
 export interface RespondOptions extends Omit<Mount, 'accountPaths'> {

@@ -44,6 +44,8 @@ export const CHECKS_OF_OPERATION = {
     assert.deepEqual(wrong, [...Array(10).fill(401), 429])
     assert.equal((await askFrom('127.0.0.2', url('login'), body(PASSWORD))).status, 429)
     assert.equal((await askFrom('127.0.0.1', url('login'), body(PASSWORD))).status, 200)
+    // The line of a request is written when its response has ended.
+    await new Promise((resolve) => setTimeout(resolve, 500))
     const lines = service.printed
       .filter((line) => line.includes('/auth/login'))
       .map((line) => JSON.parse(line))
@@ -86,6 +88,10 @@ export const CHECKS_OF_OPERATION = {
       isRestarted = true
     })()
     await Promise.all([...Array.from({ length: 8 }, sendOthers), restarts])
+    if (failed.length > 0)
+      process.stderr.write(
+        `${service.printed.filter((line) => /"level":"(warn|error)"/.test(line)).join('\n')}\n`,
+      )
     assert.deepEqual(failed, [])
     const count = await askFrom('127.0.0.1', `${origin}/notes/count?q[title][$regex]=^during`)
     assert.equal(JSON.parse(count.body).total, created)

@@ -13,7 +13,7 @@ import { deleteDocument } from '../../references/delete-document.js'
 import { authorizeCreate, authorizeRead, authorizeWrite } from '../../request/authorize.js'
 import type { Call } from '../../request/call.js'
 import { notFound, unexpected } from '../../request/refusals.js'
-import type { MaybePromise } from '../../types.js'
+import type { Document, MaybePromise } from '../../types.js'
 import { type Answer, answerText, NOTHING, tellIgnored } from '../answer.js'
 import { etagOf, etagOfText, expectsNothing, isKnown, isMatched, readExpectation } from '../etag.js'
 import { answerCreated } from './collection.js'
@@ -44,14 +44,14 @@ export const read: DocumentEndpoint = {
 function runRead(call: Call, { collection, id }: DocumentPlace): MaybePromise<Answer> {
   const access = authorizeRead(call, collection, 'document')
   const reading = { access, query: call.readQuery(access) }
+  if (reading.query.expand.length === 0)
+    return whenReady(readDocument(call, reading, id), (found) => answerRead(call, found ?? absent()))
   const match = call.request.header('if-match')
+  const isExpected = (shown: Document): boolean => match === undefined || isMatched(match, etagOf(shown))
   // Expanded documents may change independently of this one, so there is no ETag.
-  return reading.query.expand.length > 0
-    ? whenReady(
-        readExpanded(call, reading, id, (shown) => match === undefined || isMatched(match, etagOf(shown))),
-        (expanded) => answerText(200, expanded ?? absent()),
-      )
-    : whenReady(readDocument(call, reading, id), (found) => answerRead(call, found ?? absent()))
+  return whenReady(readExpanded(call, reading, id, isExpected), (expanded) =>
+    answerText(200, expanded ?? absent()),
+  )
 }
 
 const absent = (): never => {

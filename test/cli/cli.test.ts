@@ -135,6 +135,21 @@ test('--drain serves for some seconds after a signal, but is not ready', async (
   expect(await serving.ended).toBe(0)
 })
 
+test('a request on a connection that was open before the signal is answered', async () => {
+  const serving = spawn(example, '--port', '0')
+  const [, port] = await serving.printed(ORIGIN)
+  const socket = connect(Number(port), 'localhost')
+  socket.setEncoding('utf8')
+  await once(socket, 'connect')
+  // The command has seen the first connection when it has answered on the second.
+  expect((await judgedFetch(`http://localhost:${port}/`)).status).toBe(200)
+  serving.child.kill('SIGTERM')
+  socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n')
+  const [answer] = await once(socket, 'data')
+  expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nconnection: close\r\n/i)
+  expect(await serving.ended).toBe(0)
+})
+
 test('a second signal ends it at once', async () => {
   const serving = spawn(example, '--port', '0')
   const [, port] = await serving.printed(ORIGIN)

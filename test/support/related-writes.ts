@@ -270,10 +270,12 @@ function accountTogether(
   difference: Difference,
 ): Account | undefined {
   const { before, after, answers } = difference
-  // An operation that references refuse when it is alone gets as far as uniqueness in a batch.
-  const conflict = answers.find(({ code }) => code === 'unique_violation')
-  const conflicting = conflict && operations[Number(problemOf(conflict.comparable).operation)]
-  if (conflicting && account(world, conflicting, difference) === 'uniqueness') return 'uniqueness'
+  // An operation that references refuse when it is alone succeeds in a batch: a later one may then tell what it may alone.
+  for (const { status, comparable } of answers) {
+    const failed = status >= 400 ? operations[Number(problemOf(comparable).operation)] : undefined
+    const why = failed && account(world, failed, difference)
+    if (why !== undefined) return why
+  }
   const claimed = operations.filter(({ headers }) => headers?.['if-none-match'] !== undefined)
   const isThere = (store: Store, { line }: WriteRequest): boolean =>
     find(store, parse(line).name, parse(line).id) !== undefined

@@ -9,17 +9,18 @@ export const DEFAULT_HEADER: ForwardedHeader = 'x-forwarded-for'
 
 /** Reads a header: the text of its entries from right to left, and the address in such an entry. */
 export interface HeaderReader {
-  /** Yields the entries from right to left, without empty ones. Each proxy adds its entry at the right. */
-  entries(list: string): Iterable<string>
+  /** Returns the entries from right to left, without empty ones. Each proxy adds its entry at the right. */
+  entries(list: string): readonly string[]
   /** Returns the address of an entry; `undefined` for any other text, such as `unknown`. */
   address(entry: string): IpAddress | undefined
 }
 
 /**
- * Splits a list at its commas from right to left. In quoted strings, commas do not count. A client can open a quoted
+ * Returns the entries of a list from right to left, split at its commas. In quoted strings, commas do not count. A client can open a quoted
  * string and never close it; from the right, the entries that proxies have added are still read correctly.
  */
-function* splitFromRight(list: string, hasQuotes: boolean): Generator<string, void, undefined> {
+function splitFromRight(list: string, hasQuotes: boolean): readonly string[] {
+  const entries: string[] = []
   let end = list.length
   let isQuoted = false
   for (let i = end - 1; i >= -1; i--) {
@@ -27,8 +28,9 @@ function* splitFromRight(list: string, hasQuotes: boolean): Generator<string, vo
     if (i >= 0 && (list[i] !== ',' || isQuoted)) continue
     const entry = list.slice(i + 1, end).trim()
     end = i
-    if (entry !== '') yield entry
+    if (entry !== '') entries.push(entry)
   }
+  return entries
 }
 
 /** Whether a quote belongs to the quoted string that contains it, because a backslash is before it. */

@@ -90,7 +90,7 @@ function askHost(
  */
 export const nameAddress = (address: string): string => `client ${networkOf(address)}`
 
-/** The number of requests whose headers are looked at, whatever they ask for. */
+/** The number of requests whose headers are looked at. */
 const FIRST_REQUESTS = 1000
 
 /** Notices headers of proxies that nothing reads. */

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { NodeHandler } from '../../mounts/node.js'
 
@@ -37,17 +37,22 @@ const KEEP_ALIVE = 75_000
 
 /** Listens on an address, and answers requests. Rejects with `ListenError`. */
 export async function listen(place: ListenAddress, { answer, onRequest }: Answering): Promise<Listening> {
-  const open = new Set<ServerResponse>()
+  const running: Running = { open: new Set(), unused: new Set() }
   let isStopping = false
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE }, (request, response) => {
-    open.add(response)
+    running.unused.delete(request.socket)
+    running.open.add(response)
     if (isStopping) response.setHeader('connection', 'close')
     const end = onRequest(request, response)
     response.on('close', () => {
-      open.delete(response)
+      running.open.delete(response)
       end()
     })
     void answer(request, response)
+  })
+  server.on('connection', (socket) => {
+    running.unused.add(socket)
+    socket.once('close', () => running.unused.delete(socket))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => reject(explainListening(place, cause)))
@@ -59,9 +64,16 @@ export async function listen(place: ListenAddress, { answer, onRequest }: Answer
     async stop(close, drain) {
       isStopping = true
       await setTimeout(drain * 1000)
-      await stop(server, open, close)
+      await stop(server, running, close)
     },
   }
+}
+
+/** The connections that a server finishes before it stops. */
+interface Running {
+  readonly open: Set<ServerResponse>
+  /** The connections on which no request has arrived yet. */
+  readonly unused: Set<Socket>
 }
 
 /** Hosts that mean all addresses of this machine. */
@@ -88,17 +100,19 @@ function explainListening({ port, host }: ListenAddress, cause: NodeJS.ErrnoExce
 /** The milliseconds between two checks of whether all answers, except endless streams, are complete. */
 const PAUSE = 50
 
-async function stop(
-  server: Server,
-  open: ReadonlySet<ServerResponse>,
-  close: () => Promise<void>,
-): Promise<void> {
+/** The milliseconds for which a connection without a request is kept: its request may be on its way. */
+const REQUEST_WAIT = 1000
+
+async function stop(server: Server, { open, unused }: Running, close: () => Promise<void>): Promise<void> {
   // Without this header, a client that keeps its connection open would keep the process alive.
   for (const response of open) if (!response.headersSent) response.setHeader('connection', 'close')
   // Immediates run right after the server has accepted what waited, so that no connection waits when it closes.
   await setImmediate()
   const closed = new Promise((resolve) => server.close(resolve))
-  while ([...open].some((response) => !isEndless(response))) await setTimeout(PAUSE)
+  const isAnswering = (): boolean => [...open].some((response) => !isEndless(response))
+  const end = performance.now() + REQUEST_WAIT
+  while (isAnswering() || (unused.size > 0 && performance.now() < end)) await setTimeout(PAUSE)
+  for (const socket of unused) socket.destroy()
   await close()
   // Closes the connections whose streams `close` has just ended.
   server.closeIdleConnections()

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
 import type { Logger, RequestEvent } from '../../core/types/host.js'
 import type { ServiceOptions } from '../../core/types.js'
 import type { Answering } from './listen.js'
@@ -92,7 +93,7 @@ function logEntries(answer: Answering['answer'], findAddress: FindAddress, write
         const { seen, answered } = observed.get(request) ?? {}
         // A client may disconnect while its request is still carried out. The service reports the request after that.
         await answered
-        await new Promise((resolve) => setImmediate(resolve))
+        await setImmediate()
         if (isQuietProbe(request, response)) return
         const { requestId, code } = seen?.event ?? {}
         const isAborted = !response.writableFinished

@@ -63,7 +63,7 @@ export function createTerminal({ stdout, stderr }: Outputs): Terminal {
 
 /**
  * Returns the terminal of a process whose log is JSON: all messages are entries of the log, on the standard output.
- * Platforms that collect logs take the standard error for errors, whatever a line says.
+ * Platforms that collect logs take each line of the standard error for an error.
  */
 export function logAsJson({ print }: Terminal): Terminal {
   const writeEntry: WriteEntry = (level, message, details) => print(printEntry(level, message, details))

@@ -46,14 +46,11 @@ export function claimsToRead(
 ): readonly AskedClaim[] {
   if (plan.claims.size === 0) return []
   const names = new Set(selectReadRules(permissions, caller).flatMap(({ claims }) => claims))
+  const bindAt = (now: string) => bindVariables(caller, () => now)
   return [...names].flatMap((name) => {
     const claim = plan.claims.get(name)
     if (!claim) return []
-    const filterAt = (now: string) =>
-      bindClaim(
-        claim,
-        bindVariables(caller, () => now),
-      )
+    const filterAt = (now: string) => bindClaim(claim, bindAt(now))
     const asked = JSON.stringify([name, filterAt(SOME_TIME) ?? null])
     const isTimed = claim.where.kind === 'bound' && claim.where.variables.includes(NOW)
     return [{ claim, filterAt, asked, isTimed }]

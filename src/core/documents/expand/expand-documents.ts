@@ -201,6 +201,30 @@ function spend(slices: Slices, steps: number): void {
 /** Text, or a reference to replace. */
 type Part = string | Slot
 
+/** The levels of references that are read before documents are printed. */
+interface Levels {
+  readonly documents: readonly JsonObject[]
+  readonly branches: readonly Branch[]
+  readonly shelves: ReadonlyMap<string, Shelf>
+  readonly growth: Growth
+  readonly levels: number
+}
+
+/** Reads the documents of all levels from `level` on. */
+function learnLevels(reading: Levels, level: number): MaybePromise<void> {
+  const { documents, branches, shelves, growth, levels } = reading
+  const { slices } = growth
+  if (level === levels) return undefined
+  const noteRoot = (value: JsonObject): MaybePromise<void> =>
+    whenReady(growLevels(growth, [placeOf(value, branches)], level), (places) =>
+      forEachSliced(slices, places, (place) => note(place, slices)),
+    )
+  const learn = (): MaybePromise<void> =>
+    forEachSliced(slices, shelves.values(), (shelf) => shelf.learn(slices))
+  const learned = whenReady(forEachSliced(slices, documents, noteRoot), learn)
+  return whenReady(learned, () => learnLevels(reading, level + 1))
+}
+
 /**
  * Prints documents, separated by commas, and replaces the ids of references with their documents, as the caller may
  * read them (CONTRACT.md §2, "Expand").
@@ -225,19 +249,7 @@ export function printExpanded(
     return shelf
   })
   const growth = { slices, limit: call.service.plan.limits.expanded, isDeep }
-  /** Reads the documents of all levels from `level` on. */
-  const learnLevels = (level: number): MaybePromise<void> => {
-    if (level === levels) return undefined
-    const noting = forEachSliced(slices, documents, (value) =>
-      whenReady(growLevels(growth, [placeOf(value, branches)], level), (places) =>
-        forEachSliced(slices, places, (place) => note(place, slices)),
-      ),
-    )
-    const learning = whenReady(noting, () =>
-      forEachSliced(slices, shelves.values(), (shelf) => shelf.learn(slices)),
-    )
-    return whenReady(learning, () => learnLevels(level + 1))
-  }
+  const learning = isDeep ? learnLevels({ documents, branches, shelves, growth, levels }, 0) : undefined
   const printing = new Printing(slices, write)
   const all: Part[] = []
   const printRoots = (): MaybePromise<void> =>
@@ -251,7 +263,7 @@ export function printExpanded(
         return isDeep ? printing.print(parts) : undefined
       })
     })
-  const printed = whenReady(isDeep ? learnLevels(0) : undefined, printRoots)
+  const printed = whenReady(learning, printRoots)
   return whenReady(
     whenReady(printed, () => printing.print(all)),
     () => printing.send(),

@@ -27,6 +27,14 @@ export class Slices implements Slice {
   }
 
   /**
+   * Whether the work may continue immediately although the slice is used up. A part of the work that runs elsewhere, such
+   * as on another connection, begins with a first slice.
+   */
+  extend(): boolean {
+    return false
+  }
+
+  /**
    * Waits for the next slice. Between two turns of the event loop, only one slice of all work of the process runs.
    * Throws the reason of the signal.
    */
@@ -61,7 +69,7 @@ export type Counted<Given extends readonly unknown[], Result> = (...given: [...G
 export function inSlices<T>(
   run: Sliced<[], T>,
   signal: () => AbortSignal | undefined = () => undefined,
-  first = isCrowded() ? bounds.leastSlice : bounds.firstSlice,
+  first = stepsOfFirst(),
 ): MaybePromise<T> {
   const slices = new Slices(first, signal)
   const result = run(slices)
@@ -90,7 +98,7 @@ export function everySliced<T, U = boolean>(
   let index = 0
   for (let item = left.next(); !item.done; item = left.next()) {
     const testing = test(item.value, index++)
-    if (isPromise(testing) || slices.left <= 0) return testOthers(testing)
+    if (isPromise(testing) || (slices.left <= 0 && !slices.extend())) return testOthers(testing)
     if (!goesOn(testing)) return false
   }
   return true
@@ -246,6 +254,9 @@ let crowd = 0
  * which is enough for short work.
  */
 const isCrowded = (): boolean => crowd >= bounds.slice / bounds.firstSlice
+
+/** Returns the number of steps of a first slice, which runs immediately. */
+export const stepsOfFirst = (): number => (isCrowded() ? bounds.leastSlice : bounds.firstSlice)
 
 /**
  * Returns the number of steps of a first slice for work on this many documents, and counts this slice as used up. The

@@ -1,5 +1,5 @@
 import { andFinally, whenFailed } from '../../../core/promises.js'
-import { inSlices, Slices } from '../../../core/slices.js'
+import { inSlices, Slices, stepsOfFirst } from '../../../core/slices.js'
 import type { MaybePromise } from '../../../core/storage.js'
 import { WaitingLine } from '../../../core/waiting-line.js'
 import { unavailable } from '../faults.js'
@@ -71,20 +71,36 @@ export interface Abortable {
   readonly caller?: string | undefined
 }
 
-/** The slices of a read that leaves its connection at its first pause. */
-class FirstSlices extends Slices {
-  #leave: (() => Promise<void>) | undefined
+/** How a read leaves its first connection. */
+interface Leaving {
+  /** Moves the read to a free connection. Returns false if none is free, or if the snapshot is lost. */
+  move(): boolean
+  /** Waits for a connection, on which the read starts again. Always rejects. */
+  wait(): Promise<never>
+}
 
-  constructor(left: number, signal: () => AbortSignal, leave: () => Promise<void>) {
+/**
+ * The slices of a read that leaves its connection at its first pause. On another connection it continues immediately
+ * with a first slice: most reads end in it, and hold no connection while others wait (`real.js`, search on SQLite).
+ */
+class FirstSlices extends Slices {
+  #leaving: Leaving | undefined
+
+  constructor(left: number, signal: () => AbortSignal, leaving: Leaving) {
     super(left, signal)
-    this.#leave = leave
+    this.#leaving = leaving
+  }
+
+  override extend(): boolean {
+    if (!this.#leaving?.move()) return false
+    this.#leaving = undefined
+    this.left = stepsOfFirst()
+    return true
   }
 
   override async next(): Promise<void> {
-    const leave = this.#leave
-    this.#leave = undefined
-    await leave?.()
-    await super.next()
+    if (!this.#leaving) return super.next()
+    if (!this.extend()) await this.#leaving.wait()
   }
 }
 
@@ -125,15 +141,21 @@ export class Readers {
       ended ??= AbortSignal.any([...(query.signal ? [query.signal] : []), this.#ending.signal])
       return ended
     }
-    // Until it waits, this function runs synchronously: nothing else may use the connection `short` before.
-    const leave = async (): Promise<void> => {
-      own = this.#free.pop()
-      if (own && seat.moveTo(own)) return
-      seat.end()
-      own ??= await this.#waiting.wait(undefined, query)
-      throw LOST
+    // Nothing else may use the connection `short` after a pause, so a read leaves it synchronously.
+    const leaving: Leaving = {
+      move: () => {
+        // A read that has a connection and is not on it has lost its snapshot.
+        if (own) return false
+        own = this.#free.pop()
+        return own !== undefined && seat.moveTo(own)
+      },
+      wait: async () => {
+        seat.end()
+        own ??= await this.#waiting.wait(undefined, query)
+        throw LOST
+      },
     }
-    const seat = new Seat(short, new FirstSlices(steps, signal, leave))
+    const seat = new Seat(short, new FirstSlices(steps, signal, leaving))
     const readAgain = (thrown: unknown): MaybePromise<T> => {
       const connection = own
       if (thrown !== LOST || !connection) throw thrown

@@ -183,7 +183,6 @@ const REASONS: { readonly [path: string]: string } = {
   'operations/': 'asks the built package through real proxies',
   'runtimes/': 'runs the built package in other runtimes',
   'security/output.test.ts': 'has a storage that throws, and holds what the configuration hides',
-  'twin/': 'compares the answers of two built packages in processes of their own',
   'support/command.ts': 'starts the built command for others',
   'support/insight/': 'stores documents that one of two configurations does not allow',
   'support/judged.ts': 'is how to go round',

@@ -32,7 +32,7 @@ export const NOT_RUN: readonly (readonly [line: RegExp, reason: string])[] = [
   [/^npx collection-service --data app\.db --seed documents\.json$/, 'test/cli/storage.test.ts runs it'],
   [/^npx collection-service grant \S+ \w+ --data app\.db$/, 'test/cli/storage.test.ts runs it'],
   [
-    /^NODE_ENV=production npx collection-service --data app\.db --port 3000 --trust-proxy 1 --log json$/,
+    /^NODE_ENV=production npx collection-service --data app\.db --host 127\.0\.0\.1 --port 3000 --trust-proxy 1 --log json$/,
     'test/operations runs a command with these options',
   ],
   [

@@ -38,6 +38,11 @@ export class FairQueue<T> {
     return this.#length
   }
 
+  /** Whether the queue would reject an entry of a caller that has none yet. */
+  get isClosedToNewCallers(): boolean {
+    return this.#length >= this.#capacity && this.#lists.size === this.#length
+  }
+
   /**
    * Adds an entry. If it has several callers, it is added for the caller with the fewest entries. If the queue then
    * exceeds its capacity, removes and returns the last entry of the caller with the most entries, which may be the new

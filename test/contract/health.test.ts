@@ -377,11 +377,11 @@ describe('a service that closes', () => {
 
 describe('hashing', () => {
   /** A hasher with room for a secret that waits, and the secrets that wait or are hashed. */
-  function createFull(): { readonly hasher: Hasher; fill(): void; empty(): void } {
+  function createFull(room = 1): { readonly hasher: Hasher; fill(): void; empty(): void } {
     let finish: (() => void)[] = []
     const wait = <T>(value: T): Promise<T> => new Promise((resolve) => finish.push(() => resolve(value)))
     const engine = { hash: () => wait(''), compare: () => wait(false) }
-    const hasher = createHasherOn(engine, 4, createWorkQueue(1))
+    const hasher = createHasherOn(engine, 4, createWorkQueue(room))
     return {
       hasher,
       fill() {
@@ -403,6 +403,19 @@ describe('hashing', () => {
     fill()
     expect(await probe(service)).toEqual(FAILING)
     expect(failing(await service.handler.health())).toEqual(['hashing'])
+    empty()
+    await until(async () => (await probe(service))[0] === 200, 'the queue has room')
+    empty()
+  })
+
+  test('is ready while the secrets of one caller fill the queue, because another caller is served', async () => {
+    const { hasher, empty } = createFull(2)
+    const service = open({ hasher }, withAccounts)
+    const { signal } = new AbortController()
+    for (let times = 0; times < 5; times++) hasher.hash('a', signal, 'one').catch(() => {})
+    expect(await probe(service)).toEqual(READY)
+    hasher.hash('a', signal, 'two').catch(() => {})
+    expect(await probe(service)).toEqual(FAILING)
     empty()
     await until(async () => (await probe(service))[0] === 200, 'the queue has room')
     empty()

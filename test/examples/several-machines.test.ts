@@ -51,7 +51,7 @@ test('kubernetes.yaml leads to pods that are there', async () => {
   expect(template?.metadata.labels).toMatchObject(selector.matchLabels as object)
   const [container] = template?.spec.containers ?? []
   const { port } = parse(container?.command ?? [], 'postgres://a,b,c/app')
-  expect(container?.env.map(({ name }) => name)).toEqual(['DATABASE_URL'])
+  expect(container?.env.map(({ name }) => name)).toEqual(['NODE_ENV', 'DATABASE_URL'])
   expect(container?.ports).toEqual([{ containerPort: port }])
   expect(container?.livenessProbe.httpGet).toEqual({ path: '/_health/live', port })
   expect(container?.readinessProbe.httpGet).toEqual({ path: '/_health/ready', port })

@@ -13,7 +13,7 @@ export interface Logger {
 export interface Hasher {
   hash(secret: string, signal?: AbortSignal, caller?: string): Promise<string>
   verify(secret: string, hash: string, signal?: AbortSignal, caller?: string): Promise<boolean>
-  /** Whether another secret would be rejected now, because too many wait. Default: never. */
+  /** Whether a secret of a caller of whom none waits would be rejected now, because too many wait. Default: never. */
   isOverloaded?(): boolean
 }
 

@@ -13,8 +13,10 @@ function onStop(stop: (signal?: string) => Promise<void>): void {
   let isStopping = false
   for (const signal of cluster.isWorker ? ['SIGTERM'] : ['SIGTERM', 'SIGINT']) {
     process.on(signal, () => {
-      // A second signal ends the process immediately.
-      if (isStopping) process.exit(1)
+      // A second signal ends the process immediately. A worker may get a signal from the system and from the first
+      // process: it ends with that process.
+      if (isStopping && !cluster.isWorker) process.exit(1)
+      if (isStopping) return
       isStopping = true
       void stop(signal)
     })

@@ -17,9 +17,16 @@ export interface Listening {
   readonly origin: string
   /**
    * Continues to serve for `drain` seconds, each answer with `Connection: close`. Then it accepts no new requests, waits
-   * for the running ones, and calls `close`, which ends endless streams.
+   * for the running ones, for at most `patience` seconds, and calls `close`, which ends endless streams. Last, it closes
+   * all connections.
    */
-  stop(close: () => Promise<void>, drain: number): Promise<void>
+  stop(close: () => Promise<void>, waits: StopWaits): Promise<void>
+}
+
+/** How long a server waits when it stops, in seconds. */
+export interface StopWaits {
+  readonly drain: number
+  readonly patience: number
 }
 
 /** Answers requests and logs each of them. */
@@ -61,10 +68,15 @@ export async function listen(place: ListenAddress, { answer, onRequest }: Answer
   const { port } = server.address() as AddressInfo
   return {
     origin: `http://${nameHost(place.host)}:${port}`,
-    async stop(close, drain) {
+    async stop(close, { drain, patience }) {
       isStopping = true
       await setTimeout(drain * 1000)
-      await stop(server, running, close)
+      await endRequests(server, running, patience * 1000)
+      await close()
+      // The last bytes of streams that `close` has ended are on their way.
+      await waitWhile(() => running.open.size > 0, patience * 1000)
+      // A client may hold a connection open: by a part of a request, or because it does not read.
+      server.closeAllConnections()
     },
   }
 }
@@ -103,20 +115,22 @@ const PAUSE = 50
 /** The milliseconds for which a connection without a request is kept: its request may be on its way. */
 const REQUEST_WAIT = 1000
 
-async function stop(server: Server, { open, unused }: Running, close: () => Promise<void>): Promise<void> {
+/** Accepts no new connections, and waits until all answers are complete except endless streams. */
+async function endRequests(server: Server, { open, unused }: Running, patience: number): Promise<void> {
   // Without this header, a client that keeps its connection open would keep the process alive.
   for (const response of open) if (!response.headersSent) response.setHeader('connection', 'close')
   // Immediates run right after the server has accepted what waited, so that no connection waits when it closes.
   await setImmediate()
-  const closed = new Promise((resolve) => server.close(resolve))
-  const isAnswering = (): boolean => [...open].some((response) => !isEndless(response))
-  const end = performance.now() + REQUEST_WAIT
-  while (isAnswering() || (unused.size > 0 && performance.now() < end)) await setTimeout(PAUSE)
+  server.close()
+  await waitWhile(() => unused.size > 0, REQUEST_WAIT)
+  await waitWhile(() => [...open].some((response) => !isEndless(response)), patience)
   for (const socket of unused) socket.destroy()
-  await close()
-  // Closes the connections whose streams `close` has just ended.
-  server.closeIdleConnections()
-  await closed
+}
+
+/** Waits until a condition ends, for at most this many milliseconds. */
+async function waitWhile(isSo: () => boolean, most: number): Promise<void> {
+  const end = performance.now() + most
+  while (isSo() && performance.now() < end) await setTimeout(PAUSE)
 }
 
 /**

@@ -16,12 +16,29 @@ const MAX_DEPTH = 5
 /** Prints an entry of the log as one line of JSON. Details come after the members that every entry has. */
 export function printEntry(level: LogLevel, message: string, details: JsonObject = {}): string {
   const always = { time: new Date().toISOString(), level, pid: process.pid, message }
+  const printed = Object.entries(details).map(
+    ([name, value]) => `,${JSON.stringify(name)}:${printDetail(value)}`,
+  )
+  return `${JSON.stringify(always).slice(0, -1)}${printed.join('')}}`
+}
+
+/** Returns the JSON text of a detail. */
+function printDetail(value: unknown): string {
   try {
-    return JSON.stringify({ ...always, ...details }, (_, value) => toPlain(value, 0))
+    return JSON.stringify({ value }, replaceErrors).slice('{"value":'.length, -1) || 'null'
   } catch {
-    // A detail contains a cycle, a bigint, or a getter that throws.
-    return JSON.stringify({ ...always, details: 'cannot be printed' })
+    // The detail contains a cycle, a bigint, or a getter that throws.
+    return '"cannot be printed"'
   }
+}
+
+/**
+ * Replaces errors by what a log shows of them. The value is read from its holder, because `toJSON` of an error, which may
+ * return all of a request and its credentials, has already replaced the argument.
+ */
+function replaceErrors(this: { readonly [name: string]: unknown }, name: string, value: unknown): unknown {
+  const { [name]: own } = this
+  return own instanceof Error ? toPlain(own, 0) : value
 }
 
 /** Converts an error to an object, because JSON shows nothing of an error. Any other value is returned unchanged. */

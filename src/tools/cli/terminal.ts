@@ -38,15 +38,15 @@ export interface Terminal {
 const NARROW = 60
 
 /**
- * Creates the terminal of a process. If the reader of a stream, such as `head`, closes the pipe, the process continues
- * and prints nothing more to it.
+ * Creates the terminal of a process. A line that cannot be written is lost, and the process continues. If the reader of
+ * a stream, such as `head`, closes the pipe, nothing more is printed to it.
  */
 export function createTerminal({ stdout, stderr }: Outputs): Terminal {
   const open = (stream: Output) => {
     let isGone = false
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error
-      isGone = true
+    // After any other error, such as a full disk, the next line may be written again.
+    stream.on('error', ({ code }: NodeJS.ErrnoException) => {
+      isGone ||= code === 'EPIPE'
     })
     return (line: string): void => {
       if (!isGone) stream.write(`${line}\n`)

@@ -36,7 +36,7 @@ export function createWorkQueue(capacity: number, width = 1): WorkQueue {
         else running -= 1
       }
     },
-    isFull: () => waiting.length >= capacity,
+    isFull: () => waiting.isClosedToNewCallers,
   }
 }
 

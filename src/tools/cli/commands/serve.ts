@@ -206,7 +206,9 @@ export async function serve(
     current.handler.drain()
     await watching?.stop()
     const server = await listening?.catch(() => undefined)
-    await (server ? server.stop(() => close(current), args.drain) : close(current))
+    await (server
+      ? server.stop(() => close(current), { drain: args.drain, patience: patienceOf(current) })
+      : close(current))
   }
   onStart(stop)
   listening = listen(args, log)
@@ -272,6 +274,9 @@ const findWarnings = (
           : []),
       ]
     : []
+
+/** Returns the seconds after which every request has its answer, and some for its last bytes. */
+const patienceOf = ({ plan }: Started): number => plan.limits.requestSeconds + 5
 
 type Service = Started & { readonly answer: ReturnType<typeof toNodeHandler> }
 

@@ -28,6 +28,20 @@ test('an error that causes itself is cut, and other cycles are said', () => {
   expect(JSON.stringify(entry({ cause: own }))).toMatch(/^\{"time".+/)
   const cycle: { self?: object } = {}
   cycle.self = cycle
-  expect(entry({ cycle })).toMatchObject({ message: 'it happened', details: 'cannot be printed' })
-  expect(entry({ big: 1n })).toMatchObject({ level: 'warn', details: 'cannot be printed' })
+  expect(entry({ cycle, kept: 1 })).toMatchObject({
+    message: 'it happened',
+    cycle: 'cannot be printed',
+    kept: 1,
+  })
+  expect(entry({ big: 1n, cause: own })).toMatchObject({ big: 'cannot be printed', cause: { message: 'a' } })
+})
+
+test('what `toJSON` of an error returns is not printed, because it may contain credentials', () => {
+  const cause = Object.assign(new Error('the mail server refused'), {
+    code: 'E500',
+    toJSON: () => ({ config: { headers: { authorization: 'Bearer secret' } } }),
+  })
+  const printed = printEntry('error', 'failed', { cause, within: { cause } })
+  expect(printed).not.toContain('secret')
+  expect(JSON.parse(printed)).toMatchObject({ cause: { code: 'E500' }, within: { cause: { code: 'E500' } } })
 })

@@ -16,19 +16,18 @@ const MAX_DEPTH = 5
 /** Prints an entry of the log as one line of JSON. Details come after the members that every entry has. */
 export function printEntry(level: LogLevel, message: string, details: JsonObject = {}): string {
   const always = { time: new Date().toISOString(), level, pid: process.pid, message }
-  const printed = Object.entries(details).map(
-    ([name, value]) => `,${JSON.stringify(name)}:${printDetail(value)}`,
-  )
+  const printed = Object.entries(details).map(([name, value]) => printDetail(name, value))
   return `${JSON.stringify(always).slice(0, -1)}${printed.join('')}}`
 }
 
-/** Returns the JSON text of a detail. */
-function printDetail(value: unknown): string {
+/** Returns the JSON text of a detail as a further member of an object; empty if JSON has nothing for the value. */
+function printDetail(name: string, value: unknown): string {
   try {
-    return JSON.stringify({ value }, replaceErrors).slice('{"value":'.length, -1) || 'null'
+    const text = JSON.stringify({ [name]: value }, replaceErrors).slice(1, -1)
+    return text === '' ? '' : `,${text}`
   } catch {
     // The detail contains a cycle, a bigint, or a getter that throws.
-    return '"cannot be printed"'
+    return `,${JSON.stringify(name)}:"cannot be printed"`
   }
 }
 

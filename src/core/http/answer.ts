@@ -79,7 +79,8 @@ export const NOTHING: Answer = { status: 204, headers: {}, body: null }
 export const tellIgnored = (names: readonly string[]): Answer['headers'] =>
   names.length > 0 ? { 'ignored-properties': names.map((name) => `"${name}"`).join(', ') } : NO_HEADERS
 
-const NO_HEADERS: Answer['headers'] = {}
+/** The headers of a response without headers of its own. */
+export const NO_HEADERS: Answer['headers'] = {}
 
 /**
  * The key under which an adapter for a framework (a mount) finds the `Respond` function of a handler. It is in the

@@ -21,7 +21,7 @@ import {
 /** A page of a list. */
 export interface ListedPage extends Printed {
   /** The position of the next page; `undefined` on the last page, or if the query has no limit or one above 1,000. */
-  readonly next?: { readonly last: StoredDocument; readonly passed: number }
+  readonly next?: { readonly last: StoredDocument; readonly passed: number } | undefined
   /** The number of all matches, if the query requests it. */
   readonly total?: number
 }
@@ -34,7 +34,7 @@ export function listDocuments(call: Call, reading: ListRequest): MaybePromise<Li
   const { access, query } = reading
   if (!query.isTotalAsked) return listPage(call, reading)
   return whenReady(countDocuments(call, access, query.filter), (total) =>
-    whenReady(listPage(call, reading), (page) => ({ total, ...page })),
+    whenReady(listPage(call, reading), ({ json, kept, next }) => ({ json, kept, next, total })),
   )
 }
 
@@ -181,7 +181,8 @@ function listPage(call: Call, reading: ListRequest): MaybePromise<ListedPage> {
       )
       const last = hasNext ? (lastOfRest ?? documents.at(-1)) : undefined
       const passed = (after?.passed ?? skip) + documents.length + rest.length
-      return last ? whenReady(printed, (page) => ({ ...page, next: { last, passed } })) : printed
+      // The properties are named: a spread of a page before `next` took a tenth of a request's time (beside.js, a and g).
+      return last ? whenReady(printed, ({ json, kept }) => ({ json, kept, next: { last, passed } })) : printed
     })
   })
 }

@@ -41,7 +41,7 @@ export type ReadOn = (current: Call, visit: VisitBatch) => MaybePromise<void>
 /** The text of a list, and the cached page with this text, if there is one. */
 export interface Printed {
   readonly json: Text
-  readonly kept?: KeptPage
+  readonly kept?: KeptPage | undefined
 }
 
 /** Prints the JSON array of some documents. `readOn` reads further documents that belong to the array. */

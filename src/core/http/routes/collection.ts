@@ -11,7 +11,7 @@ import type { LinkedQuery } from '../../query/query-reader.js'
 import { authorizeCreate, authorizeRead } from '../../request/authorize.js'
 import type { Call } from '../../request/call.js'
 import type { JsonObject } from '../../types.js'
-import { type Answer, answerJson, answerText, tellIgnored } from '../answer.js'
+import { type Answer, answerJson, answerText, NO_HEADERS, tellIgnored } from '../answer.js'
 import { etagOfText } from '../etag.js'
 import type { Endpoint } from './route.js'
 
@@ -39,10 +39,10 @@ function headPage(
   { sort, text }: LinkedQuery,
   { next, total, kept }: ListedPage,
 ): Answer['headers'] {
-  const headers = total === undefined ? {} : { 'x-total-count': String(total) }
-  if (!next) return headers
+  const counted = total === undefined ? undefined : { 'x-total-count': String(total) }
+  if (!next) return counted ?? NO_HEADERS
   const base = `${prefix}/${collection.name}`
-  if (kept?.next?.base === base) return { ...kept.next.headers, ...headers }
+  if (kept?.next?.base === base) return counted ? { ...kept.next.headers, ...counted } : kept.next.headers
   const { queryBytes } = service.plan.limits
   const others = writeOthers(text)
   const cursor = writeCursor(sort, next.last, next.passed)
@@ -53,7 +53,7 @@ function headPage(
   const link = `<${base}?${others}${parameter}=${place}>; rel="next"`
   const leading = { [name]: place, ...(link.length <= MAX_LINK ? { link } : {}) }
   if (kept) kept.next = { base, headers: leading }
-  return { ...leading, ...headers }
+  return { ...leading, ...counted }
 }
 
 /** `GET /:collection/count`. */

@@ -98,7 +98,7 @@ describe('the indexes of a collection', () => {
     const schema = newSchema()
     await openService(declared, createPostgresAdapter({ connectionString: postgres.url, schema }))
     const { rows } = await client.query(
-      `SELECT count(*)::int AS total FROM pg_indexes WHERE schemaname = $1 AND tablename = 'things' AND indexname NOT LIKE '\\_key\\_%'`,
+      `SELECT count(*)::int AS total FROM pg_indexes WHERE schemaname = $1 AND tablename = 'c_things' AND indexname NOT LIKE '\\_key\\_%'`,
       [schema],
     )
     await client.query(`DROP SCHEMA ${schema} CASCADE`)

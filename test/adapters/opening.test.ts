@@ -141,10 +141,10 @@ describe('PostgreSQL', () => {
   })
 
   test.each<[what: string, statement: string, name: string]>([
-    ['a table', 'CREATE TABLE %.users (id bigint)', 'users'],
-    ['a view', 'CREATE VIEW %.users AS SELECT 1 AS id', 'users'],
-    ['a sequence', 'CREATE SEQUENCE %.users', 'users'],
-    ['a type', 'CREATE TYPE %.users AS ENUM ()', 'users'],
+    ['a table', 'CREATE TABLE %.c_users (id bigint)', 'c_users'],
+    ['a view', 'CREATE VIEW %.c_users AS SELECT 1 AS id', 'c_users'],
+    ['a sequence', 'CREATE SEQUENCE %.c_users', 'c_users'],
+    ['a type', 'CREATE TYPE %.c_users AS ENUM ()', 'c_users'],
     ['a table of structures', 'CREATE TABLE %._structures (id bigint)', '_structures'],
   ])('%s of another application is named, with its schema', async (_, statement, name) => {
     const schema = newSchema()
@@ -204,7 +204,7 @@ describe('PostgreSQL', () => {
   test('without `migrate`, what is missing is named', async () => {
     const schema = newSchema()
     const failure = await failToOpen(open(schema, urlOf(), false))
-    expectNamed(failure, 'unusable_storage', [`"${schema}"."users"`])
+    expectNamed(failure, 'unusable_storage', [`"${schema}"."c_users"`])
   })
 
   test('another encoding is named', async () => {

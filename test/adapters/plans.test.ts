@@ -321,7 +321,7 @@ describe('PostgreSQL', () => {
     await adapter.close()
     client = new pg.Client({ connectionString: postgres.url })
     await client.connect()
-    await client.query(`ANALYZE ${schema}.things`)
+    await client.query(`ANALYZE ${schema}.c_things`)
   })
 
   afterAll(async () => {

@@ -193,7 +193,7 @@ describe('what comes from the server', () => {
   test('is a handful of statements for a write that requires ten thousand documents', async () => {
     const insert = (_id: string) => ({ in: 'things', insert: { _id, _version: 1 } })
     await pool.query(
-      `INSERT INTO ${schema}.things SELECT 'new-' || i, '{"_version": 1}' FROM generate_series(0, 9999) AS i`,
+      `INSERT INTO ${schema}.c_things SELECT 'new-' || i, '{"_version": 1}' FROM generate_series(0, 9999) AS i`,
     )
     const requires = Array.from({ length: 10_000 }, (_, i) => ({ in: 'things', require: `new-${i}` }))
     const statements = await watch(async () => {

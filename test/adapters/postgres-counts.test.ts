@@ -77,7 +77,7 @@ async function findWaiting(): Promise<readonly number[]> {
 /** Makes every statement on a collection wait, until what is returned is called. */
 async function lock(collection = 'things'): Promise<() => Promise<void>> {
   const other = await pool.connect()
-  await other.query(`BEGIN; LOCK TABLE ${schema}.${collection} IN ACCESS EXCLUSIVE MODE`)
+  await other.query(`BEGIN; LOCK TABLE ${schema}.c_${collection} IN ACCESS EXCLUSIVE MODE`)
   const unlock = async (): Promise<void> => {
     if (!locks.delete(unlock)) return
     await other.query('ROLLBACK')

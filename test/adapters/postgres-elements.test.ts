@@ -185,7 +185,7 @@ const readEntries = async (): Promise<readonly unknown[]> => {
 
 /** The entries that the documents have. */
 const readWanted = async (): Promise<readonly unknown[]> => {
-  const { rows } = await client.query(`SELECT document FROM ${schema}.things ORDER BY _id`)
+  const { rows } = await client.query(`SELECT document FROM ${schema}.c_things ORDER BY _id`)
   return rows.flatMap(({ document: { _id, tags } }) => {
     const texts = (Array.isArray(tags) ? tags : []).filter((tag) => typeof tag === 'string')
     return [...new Set<string>(texts)].sort().map((tag) => [tag, _id])
@@ -209,7 +209,7 @@ async function openFilled(): Promise<StorageAdapter> {
   const adapter = connect()
   await adapter.open(bare)
   await client.query(
-    `INSERT INTO ${schema}.things SELECT 'id' || i, jsonb_build_object('_id', 'id' || i, '_version', 1, 'n', i, 'at', '2026-01-01T00:00:00.000Z', 'tags', CASE WHEN i % 7 > 0 THEN jsonb_build_array('t' || i % 10, 't' || i % 3, i, 't' || i % 10) END) FROM generate_series(1, ${SIZE}) AS i`,
+    `INSERT INTO ${schema}.c_things SELECT 'id' || i, jsonb_build_object('_id', 'id' || i, '_version', 1, 'n', i, 'at', '2026-01-01T00:00:00.000Z', 'tags', CASE WHEN i % 7 > 0 THEN jsonb_build_array('t' || i % 10, 't' || i % 3, i, 't' || i % 10) END) FROM generate_series(1, ${SIZE}) AS i`,
   )
   return adapter
 }
@@ -296,13 +296,15 @@ describe('a table of elements', () => {
     )
     await expectExact()
     await write({ in: 'things', remove: tag('t') })
-    await client.query(`COPY ${schema}.things FROM PROGRAM $$printf 'k\\t{"_id":"k","tags":["k","l"]}\\n'$$`)
     await client.query(
-      `UPDATE ${schema}.things SET _id = 'kk', document = document || '{"_id":"kk"}' WHERE _id = 'k'`,
+      `COPY ${schema}.c_things FROM PROGRAM $$printf 'k\\t{"_id":"k","tags":["k","l"]}\\n'$$`,
+    )
+    await client.query(
+      `UPDATE ${schema}.c_things SET _id = 'kk', document = document || '{"_id":"kk"}' WHERE _id = 'k'`,
     )
     await expectExact()
     expect(await readEntries()).toContainEqual(['l', 'kk'])
-    await client.query(`TRUNCATE ${schema}.things`)
+    await client.query(`TRUNCATE ${schema}.c_things`)
     expect(await readEntries()).toEqual([])
   })
 
@@ -331,7 +333,7 @@ describe('a table of elements', () => {
     await client.query(
       `BEGIN; CREATE TEMP TABLE "${table}" (c0 text, c1 text, id text); CREATE FUNCTION ${schema}.jsonb_array_elements(jsonb) RETURNS SETOF jsonb LANGUAGE sql AS 'SELECT NULL::jsonb'; SET LOCAL search_path = pg_temp, ${schema}, pg_catalog`,
     )
-    await client.query(`INSERT INTO ${schema}.things VALUES ('a', '{"_id": "a", "tags": ["x"]}')`)
+    await client.query(`INSERT INTO ${schema}.c_things VALUES ('a', '{"_id": "a", "tags": ["x"]}')`)
     await client.query('SET LOCAL search_path = public')
     expect((await client.query(`SELECT FROM pg_temp."${table}"`)).rows).toEqual([])
     await client.query(`DROP TABLE pg_temp."${table}"; COMMIT`)
@@ -400,7 +402,9 @@ describe('a table of elements of documents that are there', () => {
     expect(some).toBeGreaterThan(0)
     expect(some).toBeLessThan((await readWanted()).length)
     await expect(connect(false).open(tagged)).rejects.toMatchObject({ code: 'unusable_storage' })
-    await client.query(`INSERT INTO ${schema}.things VALUES ('between', '{"_id": "between", "tags": ["x"]}')`)
+    await client.query(
+      `INSERT INTO ${schema}.c_things VALUES ('between', '{"_id": "between", "tags": ["x"]}')`,
+    )
     await connect().open(tagged)
     await expectExact()
   })
@@ -409,7 +413,7 @@ describe('a table of elements of documents that are there', () => {
     const filled = await openFilled()
     await connect().open(tagged)
     await client.query(
-      `ALTER TABLE ${schema}.things DISABLE TRIGGER USER; DELETE FROM ${schema}.things WHERE _id < 'id3'`,
+      `ALTER TABLE ${schema}.c_things DISABLE TRIGGER USER; DELETE FROM ${schema}.c_things WHERE _id < 'id3'`,
     )
     await expect(connect(false).open(tagged)).rejects.toMatchObject({ code: 'unusable_storage' })
     await connect().open(tagged)
@@ -428,7 +432,7 @@ describe('a table of elements of documents that are there', () => {
     const serving = await openFilled()
     const old = new pg.Client({ connectionString: postgres.url })
     await old.connect()
-    await old.query(`BEGIN; DELETE FROM ${schema}.things WHERE _id = 'id7'`)
+    await old.query(`BEGIN; DELETE FROM ${schema}.c_things WHERE _id = 'id7'`)
     const opening = connect().open(tagged)
     const isWaiting = async (): Promise<boolean> =>
       (
@@ -577,7 +581,7 @@ describe('the plan of PostgreSQL', () => {
     await adapter.open(many)
     await adapter.close()
     await client.query(
-      `INSERT INTO ${own}.things SELECT 'id' || i, jsonb_build_object('_id', 'id' || i, '_version', 1, 'n', i % 7, 'team', 'team' || i % 40, 'at', to_char('2026-01-01'::timestamp + i * 7919 % ${SOME} * interval '1 minute', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"'), 'tags', jsonb_build_array('t' || i % 40, 'u' || i % 31, 'v' || i), 'parts', jsonb_build_array(jsonb_build_object('owner', 'o' || i % ${SOME / 4}))) FROM generate_series(1, ${SOME}) AS i`,
+      `INSERT INTO ${own}.c_things SELECT 'id' || i, jsonb_build_object('_id', 'id' || i, '_version', 1, 'n', i % 7, 'team', 'team' || i % 40, 'at', to_char('2026-01-01'::timestamp + i * 7919 % ${SOME} * interval '1 minute', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"'), 'tags', jsonb_build_array('t' || i % 40, 'u' || i % 31, 'v' || i), 'parts', jsonb_build_array(jsonb_build_object('owner', 'o' || i % ${SOME / 4}))) FROM generate_series(1, ${SOME}) AS i`,
     )
     await client.query('VACUUM ANALYZE')
   })

@@ -38,7 +38,7 @@ const newClient = async (): Promise<pg.Client> => {
 /** Makes every statement on a collection wait, until what is returned is called. */
 async function lock(schema: string, collection = 'slow') {
   const [client, observer] = [await newClient(), await newClient()]
-  await client.query(`BEGIN; LOCK TABLE ${schema}.${collection} IN ACCESS EXCLUSIVE MODE`)
+  await client.query(`BEGIN; LOCK TABLE ${schema}.c_${collection} IN ACCESS EXCLUSIVE MODE`)
   return {
     /** Connections of the pool whose statements wait. */
     async countWaiting(): Promise<number> {

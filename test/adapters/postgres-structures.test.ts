@@ -70,7 +70,7 @@ async function openFilled(plans = bare): Promise<StorageAdapter> {
   const adapter = connect()
   await adapter.open(plans)
   await client.query(
-    `INSERT INTO ${schema}.things SELECT 'id' || i, jsonb_build_object('_id', 'id' || i, '_version', 1, 's', 's' || i, 'n', i) FROM generate_series(1, ${SIZE}) AS i`,
+    `INSERT INTO ${schema}.c_things SELECT 'id' || i, jsonb_build_object('_id', 'id' || i, '_version', 1, 's', 's' || i, 'n', i) FROM generate_series(1, ${SIZE}) AS i`,
   )
   return adapter
 }
@@ -93,7 +93,7 @@ const findRecorded = async (): Promise<readonly Found[]> =>
 const findIndexes = async (): Promise<readonly string[]> =>
   (
     await client.query(
-      `SELECT indexname AS name FROM pg_indexes WHERE schemaname = $1 AND tablename = 'things'`,
+      `SELECT indexname AS name FROM pg_indexes WHERE schemaname = $1 AND tablename = 'c_things'`,
       [schema],
     )
   ).rows.map(({ name }) => name)
@@ -149,7 +149,7 @@ describe('an index that is being built', () => {
     const isBinding = async (): Promise<boolean> =>
       (
         await client.query(
-          `SELECT FROM pg_index WHERE indrelid = '${schema}.things'::regclass AND indisunique AND indisready AND NOT indisvalid`,
+          `SELECT FROM pg_index WHERE indrelid = '${schema}.c_things'::regclass AND indisunique AND indisready AND NOT indisvalid`,
         )
       ).rows.length > 0
     await until(isBinding)
@@ -176,7 +176,7 @@ describe('an index that is being built', () => {
     expect(outcomes).toEqual(range(2).map(() => ({ status: 'rejected', reason })))
     expect(await findRecorded()).toEqual(before)
     expect(await findIndexes()).toHaveLength(1)
-    await client.query(`DELETE FROM ${schema}.things WHERE _id = 'twin'`)
+    await client.query(`DELETE FROM ${schema}.c_things WHERE _id = 'twin'`)
     await connect().open(more)
     await expectOneSet(4)
   })
@@ -258,7 +258,7 @@ describe('an index that no plan of this process asks for', () => {
     await connect().open(more)
     const old = new pg.Client({ connectionString: postgres.url })
     await old.connect()
-    await old.query(`BEGIN; SELECT FROM ${schema}.things LIMIT 1`)
+    await old.query(`BEGIN; SELECT FROM ${schema}.c_things LIMIT 1`)
     const leaving = new AbortController()
     const writing = filled.write(insert('long', long(31)), { signal: leaving.signal })
     const isGoing = async (): Promise<boolean> =>

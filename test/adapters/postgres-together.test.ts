@@ -103,7 +103,7 @@ async function findWaiting(): Promise<readonly number[]> {
 /** Makes every statement on the collection wait, until what is returned is called. */
 async function lock(): Promise<() => Promise<void>> {
   const other = await pool.connect()
-  await other.query(`BEGIN; LOCK TABLE ${schema}.things IN ACCESS EXCLUSIVE MODE`)
+  await other.query(`BEGIN; LOCK TABLE ${schema}.c_things IN ACCESS EXCLUSIVE MODE`)
   const unlock = async (): Promise<void> => {
     if (!locks.delete(unlock)) return
     await other.query('ROLLBACK')
@@ -171,7 +171,7 @@ describe('creates that arrive together', () => {
   test('do not wait for the value that one of them waits for', { timeout: 60_000 }, async () => {
     const other = await pool.connect()
     await other.query('BEGIN')
-    await other.query(`INSERT INTO ${schema}.things VALUES ('other', $1)`, [{ email: '1@example.com' }])
+    await other.query(`INSERT INTO ${schema}.c_things VALUES ('other', $1)`, [{ email: '1@example.com' }])
     const [first, second, third] = range(3).map((i) => create(documentOf(i)))
     expect([await first, await third]).toEqual([done, done])
     await until(async () => (await findWaiting()).length === 1)
@@ -440,7 +440,7 @@ describe('a write that names documents', () => {
     for (const limit of ['statement_timeout', 'idle_in_transaction_session_timeout', 'lock_timeout'])
       expect(sent[0]?.text).toMatch(new RegExp(`^BEGIN .*SET LOCAL ${limit} = '\\d+s'`))
     const other = await pool.connect()
-    await other.query(`BEGIN; SELECT FROM ${schema}.things WHERE _id = 'id-0' FOR UPDATE`)
+    await other.query(`BEGIN; SELECT FROM ${schema}.c_things WHERE _id = 'id-0' FOR UPDATE`)
     const aborting = new AbortController()
     const steps = [require('things', 0), insert(2), insert(3)]
     const writing = Promise.resolve(adapter.write(steps, { signal: aborting.signal }))
@@ -460,7 +460,7 @@ describe('a write that names documents', () => {
   test('is not committed where it was given up at its last statement', { timeout: 60_000 }, async () => {
     await create(documentOf(0))
     const other = await pool.connect()
-    await other.query(`BEGIN; INSERT INTO ${schema}.things VALUES ('id-1', '{}')`)
+    await other.query(`BEGIN; INSERT INTO ${schema}.c_things VALUES ('id-1', '{}')`)
     const aborting = new AbortController()
     const writing = Promise.resolve(adapter.write([replace(0, 2), insert(1)], { signal: aborting.signal }))
     await until(async () => (await findWaiting()).length === 1)
@@ -478,7 +478,7 @@ describe('a write that names documents', () => {
     await create(documentOf(0))
     const other = await pool.connect()
     await other.query('BEGIN')
-    await other.query(`UPDATE ${schema}.things SET document = document || '{"_version": 2}'`)
+    await other.query(`UPDATE ${schema}.c_things SET document = document || '{"_version": 2}'`)
     const stale = adapter.write([require('things', 0, 1), insert(1)], {})
     const fresh = adapter.write([require('things', 0, 2), insert(2)], {})
     await until(async () => (await findWaiting()).length === 2)

@@ -162,7 +162,7 @@ const client = new pg.Client({ connectionString: urls.haproxy })
 await client.connect()
 const stored = {}
 for (const name of ['things', 'marks', 'registers']) {
-  const { rows } = await client.query(`SELECT _id, document FROM collection_service.${name}`)
+  const { rows } = await client.query(`SELECT _id, document FROM collection_service.c_${name}`)
   stored[name] = rows.map(({ _id, document }) => ({ ...document, _id }))
 }
 await client.end()

@@ -140,8 +140,8 @@ try {
 
   await query(
     'together',
-    `INSERT INTO collection_service.things (_id, document) SELECT id, model || jsonb_build_object('_id', id, 'code', id, 'name', 'name ' || i % 1000, 'n', i)
-FROM (SELECT document AS model FROM collection_service.things LIMIT 1) AS one, (SELECT gen_random_uuid()::text AS id, i FROM generate_series(1, $1) AS i) AS many`,
+    `INSERT INTO collection_service.c_things (_id, document) SELECT id, model || jsonb_build_object('_id', id, 'code', id, 'name', 'name ' || i % 1000, 'n', i)
+FROM (SELECT document AS model FROM collection_service.c_things LIMIT 1) AS one, (SELECT gen_random_uuid()::text AS id, i FROM generate_series(1, $1) AS i) AS many`,
     [DOCUMENTS],
   )
   const answers = new Map()

@@ -64,7 +64,7 @@ async function connect(): Promise<pg.Client> {
 /** Makes every statement on a table wait, or in another mode every write, until what is returned is called. */
 async function lock(
   store: { readonly options: { readonly schema: string } },
-  table = 'things',
+  table = 'c_things',
   mode = 'ACCESS EXCLUSIVE',
 ) {
   const client = await connect()
@@ -152,7 +152,7 @@ describe('a connection that is closed by the server', () => {
     const store = newStore()
     const service = openService(store)
     await service.handler.ready()
-    const unlock = await lock(store, '_sessions')
+    const unlock = await lock(store, 'c__sessions')
     const account = { email: 'ann@example.com', password: 'correct horse' }
     const registering = service.send('POST /auth/register', account)
     await until(async () => (await postgres.countConnections(isWaiting)) === 1, 'it waits')
@@ -263,9 +263,9 @@ test('a lock that nobody gives back keeps no write for ever: nothing is written,
   // A table of which all writes wait, and in another one a document and a value.
   const [[table, tableService], [rows, rowsService]] = [open(), open()]
   const [locked, held] = [await idOf(tableService), await idOf(rowsService)]
-  const unlock = await lock(table, 'things', 'EXCLUSIVE')
+  const unlock = await lock(table, 'c_things', 'EXCLUSIVE')
   const holder = await connect()
-  const name = `${rows.options.schema}.things`
+  const name = `${rows.options.schema}.c_things`
   await holder.query(`BEGIN; SELECT FROM ${name} FOR UPDATE`)
   await holder.query(`INSERT INTO ${name} VALUES ('other', '{"_id":"other","_version":1,"code":"a"}')`)
 

@@ -129,7 +129,7 @@ describe('a connection that is silent', { timeout: 60_000 }, () => {
     await open({ pool: openPool(proxy.url) }, schema, { consumers }).handler.ready()
     const write = openWriter(schema)
     const readLease = async (): Promise<number> => {
-      const text = `SELECT document ->> 'lease' AS lease FROM ${schema}._consumers`
+      const text = `SELECT document ->> 'lease' AS lease FROM ${schema}.c__consumers`
       return Number((await postgres.query(text))[0]?.lease)
     }
     const first = await write()
@@ -237,7 +237,7 @@ describe('what takes long, and goes on,', { timeout: 60_000 }, () => {
   const lock = async (schema: string, mode: string): Promise<() => Promise<unknown>> => {
     const client = await postgres.connect()
     ends.push(() => client.end())
-    await client.query(`BEGIN; LOCK TABLE ${schema}.things IN ${mode} MODE`)
+    await client.query(`BEGIN; LOCK TABLE ${schema}.c_things IN ${mode} MODE`)
     return () => client.query('ROLLBACK')
   }
   const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 4000))

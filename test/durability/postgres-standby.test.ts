@@ -143,7 +143,7 @@ test('is never overtaken: what waits for the standby is told as unknown in time,
   expect((await service.send('GET /held')).body).toEqual([])
   const present = `SELECT count(*)::int AS total FROM ${schema}`
   const countThere = async (client: pg.Client) =>
-    (await client.query(`${present}.things WHERE document ->> 'n' = '1'`)).rows[0].total
+    (await client.query(`${present}.c_things WHERE document ->> 'n' = '1'`)).rows[0].total
   expect(await countThere(leader)).toBe(0)
 
   resume()

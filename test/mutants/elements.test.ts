@@ -52,8 +52,8 @@ const inPostgres = (what: string, change: Break): Mutant => [
   POSTGRES,
   async (original) => {
     const real = (await original()) as typeof PostgresElements
-    const createElements: typeof real.createElements = (schema, index) => {
-      const sql = real.createElements(schema, index)
+    const createElements: typeof real.createElements = (...given) => {
+      const sql = real.createElements(...given)
       const [fill = '', fillSome = ''] = [change(sql.fill), change(sql.fillSome)]
       return { ...sql, create: breakAll(sql.create, change), fill, fillSome }
     }

@@ -25,7 +25,7 @@ const HOSTILE: { readonly [setting: string]: string } = {
 /** What is found first where a name is looked up without its schema: nothing that the adapter means. */
 const DECOYS = [
   'CREATE SCHEMA decoys',
-  ...['_structures', '_structures_lease', '_log', '_log_head', 'things'].map(
+  ...['_structures', '_structures_lease', '_log', '_log_head', 'c_things'].map(
     (name) => `CREATE VIEW decoys.${name} AS SELECT 1 AS decoy`,
   ),
 ]

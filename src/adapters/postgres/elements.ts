@@ -52,10 +52,15 @@ export const markOf = (schema: string): string =>
  * Builds the statements of a table with one entry per document and distinct element of its array. Triggers keep the
  * table up to date when any process writes. Their function runs with the rights of its owner, like the triggers of
  * foreign keys. The function sets `search_path`, so that a session cannot change which tables and functions it uses.
+ * `documents` is the quoted table of the documents.
  */
-export function createElements(schema: string, { name, collection, fields }: ElementsIndex): ElementsSql {
+export function createElements(
+  schema: string,
+  documents: string,
+  { name, fields }: Omit<ElementsIndex, 'collection'>,
+): ElementsSql {
   const inSchema = (name: string): string => `${quoteName(schema)}.${quoteName(name)}`
-  const [table, documents, call] = [inSchema(name), inSchema(collection), `${inSchema(name)}()`]
+  const [table, call] = [inSchema(name), `${inSchema(name)}()`]
   const names = fields.map((_, place) => columnAt(place))
   const array = fields.find(({ each }) => each)
   const element = array ? valueOfElement(array) : 'NULL'

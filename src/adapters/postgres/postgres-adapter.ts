@@ -8,11 +8,17 @@ import { createPool, splitHosts } from './connection/hosts.js'
 import { Connections } from './connection/lease.js'
 import { borrowPool, type PostgresPool } from './connection/pool.js'
 import { explain, isLost, isTooLong, isUndefined, unavailable } from './faults.js'
+import { LAYOUT } from './layout.js'
 import { createPostgresLog } from './log/postgres-log.js'
 import { createPostgresEngine, DEFAULT_SCHEMA } from './postgres-engine.js'
 import { createReadLinked } from './read/linked.js'
 import { createReads } from './read/reads.js'
-import { createDropSurplus, createMissing, explainOpening } from './structures/create-missing.js'
+import {
+  createDropSurplus,
+  createMissing,
+  explainOpening,
+  settleLayout,
+} from './structures/create-missing.js'
 import { createWrite } from './write/write-steps.js'
 
 export type { PostgresClient, PostgresPool } from './connection/pool.js'
@@ -105,7 +111,8 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const asked = new Map<string, CollectionPlan>()
   const indexes = new Map<string, readonly IndexPlan[]>()
   const indexesOf = (collection: string): readonly IndexPlan[] => indexes.get(collection) ?? NO_INDEXES
-  const engine = createPostgresEngine(schema, indexesOf)
+  let layout = LAYOUT
+  const engine = createPostgresEngine(schema, indexesOf, () => layout)
   const { dialect } = engine
   let connecting: Promise<Connections> | undefined
   let closed: Promise<unknown> = Promise.resolve()
@@ -160,6 +167,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
         })
         if (connecting !== own) throw unavailable(new Error('the adapter was closed'))
         connections = opened
+        layout = await settleLayout(opened.use, schema, plans, migrate)
         await createMissing(opened.use, { schema, engine }, logPlans.joined(plans), migrate)
         logPlans.add(plans)
         for (const plan of plans) {

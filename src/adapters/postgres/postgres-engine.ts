@@ -9,6 +9,7 @@ import { LOG, LOG_HEAD } from '../sql/log/recorder.js'
 import { createStatements } from '../sql/statements.js'
 import { createElements } from './elements.js'
 import { isExisting, isTooLong, lacksColumn, takenBy } from './faults.js'
+import { LAYOUT, type Layout } from './layout.js'
 import { createSeek } from './read/entries.js'
 import { elementsAt, jsonAt, textAt, valueAt, valueOfElement } from './values.js'
 
@@ -123,21 +124,23 @@ const createLog = (log: string, head: string): readonly string[] => [
 
 /**
  * Creates the dialect for documents as `jsonb` in one schema of PostgreSQL. Strings are compared by bytes, which in
- * UTF-8 gives the order of code points.
+ * UTF-8 gives the order of code points. `layoutOf` returns the layout of the schema, once it is open.
  */
-export function createPostgresDialect(schema: string): SqlDialect {
-  const table = (collection: string): string => `${quoteName(schema)}.${quoteName(collection)}`
+export function createPostgresDialect(schema: string, layoutOf: () => Layout = () => LAYOUT): SqlDialect {
+  const ownTable = (name: string): string => `${quoteName(schema)}.${quoteName(name)}`
+  const table = (collection: string): string => ownTable(layoutOf().tableNameOf(collection))
   return {
     parameter: parameterOf,
     ownPlace: 'a schema of its own (option `schema`)',
     table,
+    ownTable,
     columns: {
       id: (constraint) => `text COLLATE "C" NOT NULL CONSTRAINT ${constraint} PRIMARY KEY`,
       document: 'jsonb',
     },
-    structures: { table: table(STRUCTURES), order: 'position' },
-    log: createLog(table(LOG), table(LOG_HEAD)),
-    newLog: `UPDATE ${table(LOG_HEAD)} SET log = ${NEW_NAME}`,
+    structures: { table: ownTable(STRUCTURES), order: 'position', owner: () => layoutOf().owner },
+    log: createLog(ownTable(LOG), ownTable(LOG_HEAD)),
+    newLog: `UPDATE ${ownTable(LOG_HEAD)} SET log = ${NEW_NAME}`,
     documentText: 'document::text AS document',
     toDocument: (text) => `${text}::jsonb`,
     hold: { most: null, endings: HOLDS },
@@ -168,7 +171,7 @@ export function createPostgresDialect(schema: string): SqlDialect {
       return `${plainValue(field)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`
     },
     elements: (index) => {
-      const { create, fill } = createElements(schema, index)
+      const { create, fill } = createElements(schema, table(index.collection), index)
       return [...create, fill]
     },
     // An entry of a B-tree has at most 2,704 bytes. Two strings and the `_id` take 2,100 bytes, a timestamp takes 25.
@@ -181,12 +184,16 @@ export function createPostgresDialect(schema: string): SqlDialect {
   }
 }
 
-/** Creates the engine of a schema. `indexesOf` returns the indexes of a collection that statements can use. */
+/**
+ * Creates the engine of a schema. `indexesOf` returns the indexes of a collection that statements can use. `layoutOf`
+ * returns the layout of the schema, once it is open.
+ */
 export function createPostgresEngine(
   schema: string,
   indexesOf: (collection: string) => readonly IndexPlan[] = () => [],
+  layoutOf?: () => Layout,
 ): SqlEngine {
-  const plain = createPostgresDialect(schema)
+  const plain = createPostgresDialect(schema, layoutOf)
   const dialect = { ...plain, seek: createSeek(plain, indexesOf) }
   return { dialect, statements: createStatements(dialect), takenBy, isExisting, lacksColumn, isTooLong }
 }

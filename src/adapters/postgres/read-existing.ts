@@ -1,7 +1,8 @@
 import type { ExistingDocuments } from '../sql/engine.js'
 import { createPool } from './connection/hosts.js'
 import { Connections } from './connection/lease.js'
-import { isUndefined } from './faults.js'
+import { explained, isUndefined } from './faults.js'
+import { LAYOUT, readLayout } from './layout.js'
 import { createPostgresEngine, DEFAULT_SCHEMA } from './postgres-engine.js'
 import { createReads } from './read/reads.js'
 
@@ -13,7 +14,8 @@ export async function readExistingDatabase(
   connectionString: string,
   schema: string = DEFAULT_SCHEMA,
 ): Promise<ExistingDocuments> {
-  const engine = createPostgresEngine(schema)
+  let layout = LAYOUT
+  const engine = createPostgresEngine(schema, undefined, () => layout)
   const connections = new Connections(await createPool(connectionString))
   const { list } = createReads({
     engine,
@@ -25,6 +27,8 @@ export async function readExistingDatabase(
   return {
     async list(collection, query) {
       try {
+        const reading = connections.use(({ run }) => readLayout(run, schema, [collection]), {})
+        layout = (await explained(reading)).layout
         return await list(collection, query)
       } catch (thrown) {
         if (isUndefined(thrown)) return []

@@ -5,7 +5,7 @@ import { type Bind, quoteName, type SqlDialect } from './dialect.js'
 import type { Ask, DatabaseWork, SqlEngine } from './engine.js'
 import { UnusableStorage } from './faults.js'
 import { writeStatement } from './statements.js'
-import { isIndex, type Structure } from './structures.js'
+import { isIndex, type Structure, tableOf } from './structures.js'
 
 /** Creates structures and records them. The caller runs it in a transaction. */
 export const createStructures =
@@ -43,7 +43,7 @@ export const explainStructure = (
 
 /** Creates the error for a table or an index whose name is already in use, probably by another application. */
 function notOurs(dialect: SqlDialect, structure: Structure, cause: unknown): Error {
-  const name = isIndex(structure) ? quoteName(structure.name) : dialect.table(structure.collection)
+  const name = isIndex(structure) ? quoteName(structure.name) : tableOf(structure, dialect)
   return new UnusableStorage(
     `${name} already exists, but ${dialect.structures.table} does not record it as created by this service: it belongs to another application, or its row there was deleted; give the service ${dialect.ownPlace}, or rename the existing table or index`,
     cause,
@@ -54,7 +54,7 @@ function notOurs(dialect: SqlDialect, structure: Structure, cause: unknown): Err
 export const explainRecorded = (engine: SqlEngine, thrown: unknown): unknown =>
   engine.lacksColumn(thrown)
     ? new UnusableStorage(
-        `the table ${engine.dialect.structures.table} lacks columns in which this service records its tables, so it belongs to another application; give the service ${engine.dialect.ownPlace}`,
+        `the table ${engine.dialect.structures.table} lacks columns in which this service records its tables, so it belongs to another application or to a later version of this package; give the service ${engine.dialect.ownPlace}, or use that version`,
         thrown,
       )
     : thrown
@@ -72,7 +72,7 @@ export function noteStructure(
   bind: Bind,
 ): string {
   const values = [name, collection, JSON.stringify(unique)].map(bind).join(', ')
-  return `INSERT INTO ${structures.table} (name, collection, bound) VALUES (${values})`
+  return `INSERT INTO ${structures.table} (name, ${structures.owner()}, bound) VALUES (${values})`
 }
 
 /** Creates the error for a new unique index if documents have equal values. It names the fields, never the values. */

@@ -54,10 +54,15 @@ export interface SqlDialect {
   readonly ownPlace: string
   /** The table of a collection. */
   readonly table: (collection: string) => string
+  /** A table of the adapter itself, such as the log. */
+  readonly ownTable: (name: string) => string
   /** The type of the column `_id`, with the name of its constraint, and the type of the column `document`. */
   readonly columns: { readonly id: (constraint: string) => string; readonly document: string }
-  /** The table that records structures, and its column that shows the order of their creation. */
-  readonly structures: { readonly table: string; readonly order: string }
+  /**
+   * The table that records structures. `order`: its column that shows the order of their creation. `owner`: its column
+   * with the collection of a structure, known when the database is open.
+   */
+  readonly structures: { readonly table: string; readonly order: string; readonly owner: () => string }
   /** The statements that create the log. Each is recorded as a separate structure. */
   readonly log: readonly string[]
   /** The statement that gives the log a new name, up to its WHERE clause. */

@@ -15,12 +15,13 @@ function readUnique(
   by: 'collection' | 'name',
   value: string,
 ): MaybePromise<readonly (readonly FieldRef[])[]> {
-  const { table, order } = dialect.structures
+  const { table, order, owner } = dialect.structures
+  const column = by === 'name' ? by : owner()
   const sought = by === 'name' ? [value, nameWhileBuilt(value)] : [value]
   const statement = writeStatement(
     dialect,
     (bind) =>
-      `SELECT bound FROM ${table} WHERE ${by} IN (${sought.map(bind).join(', ')}) AND bound <> 'null' ORDER BY ${order}`,
+      `SELECT bound FROM ${table} WHERE ${column} IN (${sought.map(bind).join(', ')}) AND bound <> 'null' ORDER BY ${order}`,
   )
   return whenReady(ask(statement), ({ rows }) =>
     rows.map((bound) => JSON.parse(String(bound)) as readonly FieldRef[]),

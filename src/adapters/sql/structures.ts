@@ -27,6 +27,10 @@ export interface Structure {
 /** Whether a structure is an index of a collection. */
 export const isIndex = ({ fields }: Structure): boolean => fields.length > 0
 
+/** Returns the table to which a structure belongs. */
+export const tableOf = ({ collection }: Structure, { table, ownTable }: SqlDialect): string =>
+  collection === LOG ? ownTable(LOG) : table(collection)
+
 /** Whether an index has one entry for each element of an array. */
 export const isOfElements = ({ fields }: Pick<IndexPlan, 'fields'>): boolean =>
   fields.some(({ each }) => each)

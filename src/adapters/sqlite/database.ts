@@ -19,6 +19,7 @@ import { quoteName, STRUCTURES } from '../sql/dialect.js'
 import type { IdSearch } from '../sql/engine.js'
 import { pinnedIds } from '../sql/pinned-ids.js'
 import { lacking, lapseLogging, structuresOf } from '../sql/structures.js'
+import { tableNameOf } from '../sql/table-names.js'
 import { namesOf, type Recorded, warnOfLeft } from '../sql/warn-of-left.js'
 import { askOn } from './connection/ask-on.js'
 import { type Connection, openReader, openWriter } from './connection/connection.js'
@@ -27,6 +28,7 @@ import { type Abortable, Readers, type SeatedRead } from './connection/readers.j
 import { createTemporaryFile } from './connection/temporary-file.js'
 import { whileBusy } from './connection/while-busy.js'
 import { displaced } from './faults.js'
+import { IS_TABLE } from './is-table.js'
 import { type LogQuery, LogWriter, readChanges } from './log/sqlite-log.js'
 import { KeptDocuments } from './read/kept-documents.js'
 import { createPathFinder, type FindPath } from './read/path-finder.js'
@@ -51,7 +53,6 @@ import {
 import { soughtStatement } from './read/read-statements.js'
 import { sqliteDialect } from './sqlite-dialect.js'
 import { sqliteEngine } from './sqlite-engine.js'
-import { formerNameOf, IS_TABLE, tableNameOf } from './table-names.js'
 import { States } from './write/states.js'
 import { type Surveyor, WriteQueue, writeSurveyed } from './write/write-queue.js'
 
@@ -85,6 +86,9 @@ function createMissing(connection: Connection, plans: readonly CollectionPlan[])
     throw thrown
   }
 }
+
+/** Returns the name that versions before 0.2 gave the table of a collection. */
+const formerNameOf = (collection: string): string => `c_${collection}`
 
 /** Returns the statements that rename tables whose names come from earlier versions. */
 const renamed = (connection: Connection, plans: readonly CollectionPlan[]): readonly string[] =>

@@ -1,6 +1,6 @@
 import { type FieldRef, ID, isOn } from '../../core/filter/filter.js'
 import { type ElementsIndex, quoteName } from '../sql/dialect.js'
-import { tableNameOf } from './table-names.js'
+import { tableNameOf } from '../sql/table-names.js'
 import { elementsAt, isArray, pathOf, valueAt, valueOfElement } from './values.js'
 
 /** Returns the name of the index over all columns of a table of array elements. */

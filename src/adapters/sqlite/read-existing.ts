@@ -1,10 +1,11 @@
 import { stat } from 'node:fs/promises'
 import type { StoredDocument } from '../../core/storage.js'
 import type { ExistingDocuments } from '../sql/engine.js'
+import { tableNameOf } from '../sql/table-names.js'
 import { openExisting } from './connection/connection.js'
 import { explain } from './faults.js'
+import { IS_TABLE } from './is-table.js'
 import { sqliteEngine } from './sqlite-engine.js'
-import { IS_TABLE, tableNameOf } from './table-names.js'
 
 /**
  * Opens an existing SQLite file for reading only. Nothing is created or changed, even while other processes write to

@@ -1,8 +1,8 @@
 import type { ComparableType, FieldRef } from '../../core/filter/filter.js'
 import { quoteName, type SqlDialect, STRUCTURES } from '../sql/dialect.js'
 import { LOG, LOG_HEAD } from '../sql/log/recorder.js'
+import { tableNameOf } from '../sql/table-names.js'
 import { columnOf, createElements } from './elements.js'
-import { tableNameOf } from './table-names.js'
 import { elementsAt, isArray, typeAt, valueAt, valueOfElement } from './values.js'
 
 /**
@@ -46,8 +46,9 @@ export const sqliteDialect: SqlDialect = {
   parameter: () => '?',
   ownPlace: 'a file of its own (`file`)',
   table: (collection) => quoteName(tableNameOf(collection)),
+  ownTable: quoteName,
   columns: { id: () => 'TEXT NOT NULL PRIMARY KEY', document: 'TEXT' },
-  structures: { table: quoteName(STRUCTURES), order: 'rowid' },
+  structures: { table: quoteName(STRUCTURES), order: 'rowid', owner: () => 'collection' },
   log: LOG_STRUCTURES,
   newLog: `UPDATE ${quoteName(LOG_HEAD)} SET log = ${NEW_NAME}`,
   documentText: 'document',

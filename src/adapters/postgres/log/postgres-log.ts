@@ -75,7 +75,7 @@ function isPlace(value: unknown): value is TimelinePosition {
 }
 
 function createAdvanceLog(dialect: SqlDialect, plans: LogPlans): AdvanceLog {
-  const [log, head] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
+  const [log, head] = [dialect.ownTable(LOG), dialect.ownTable(LOG_HEAD)]
   const warnOfHeld = createHeldWarning()
   const lock = `SELECT last, dropped, ${millisecondsOf('clock_timestamp()')} AS now,
 (SELECT ${millisecondsOf('time')} FROM ${log} WHERE position > dropped ORDER BY position LIMIT 1) AS oldest,
@@ -215,7 +215,7 @@ interface LogPageRow {
  * returns the last position.
  */
 function createReadChanges(dialect: SqlDialect, use: Connections['use'], advance: AdvanceLog) {
-  const [log, heads] = [dialect.table(LOG), dialect.table(LOG_HEAD)]
+  const [log, heads] = [dialect.ownTable(LOG), dialect.ownTable(LOG_HEAD)]
   const running = 'OVER (ROWS UNBOUNDED PRECEDING)'
   // Rows are converted to JSON one by one, and only until the byte limit is exceeded.
   const page = `WITH page AS MATERIALIZED (SELECT * FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT $2::bigint),

@@ -39,7 +39,7 @@ export function createRecording(
     forget: writeStatement(
       dialect,
       (bind) =>
-        `DELETE FROM ${dialect.table(LOG)} WHERE write = (${bind(label ?? 0)})::bigint AND position IS NULL AND write IS NOT NULL AND before IS NULL AND after IS NULL`,
+        `DELETE FROM ${dialect.ownTable(LOG)} WHERE write = (${bind(label ?? 0)})::bigint AND position IS NULL AND write IS NOT NULL AND before IS NULL AND after IS NULL`,
     ),
   }
 }
@@ -60,7 +60,7 @@ type StateColumn = 'before' | 'after'
  * columns.
  */
 function recordChanged(
-  { table }: SqlDialect,
+  { ownTable }: SqlDialect,
   { collection, plan: { omit }, label, by }: RecordedTable,
   columns: readonly StateColumn[],
   bind: Bind,
@@ -74,7 +74,7 @@ function recordChanged(
     ...columns.map((name) => `changed.${name}${omitted}`),
   ]
   const insert = (more: readonly string[], value: readonly string[]): string =>
-    `INSERT INTO ${table(LOG)} (${[...more, ...names].join(', ')}) SELECT ${[...value, ...values].join(', ')} FROM changed`
+    `INSERT INTO ${ownTable(LOG)} (${[...more, ...names].join(', ')}) SELECT ${[...value, ...values].join(', ')} FROM changed`
   if (label === null) return insert([], [])
   return `${insert(['write'], [`(${bind(label)})::bigint`])} ON CONFLICT (write, id, collection) WHERE position IS NULL AND write IS NOT NULL DO UPDATE SET after = excluded.after`
 }

@@ -48,7 +48,7 @@ export function entriesOf(dialect: SqlDialect, collection: string, index: IndexP
   }
   const value = (field: FieldRef): string => columnAt(field) ?? dialect.value(field)
   return {
-    source: `${dialect.table(nameOfElements(collection, fields))} AS entry`,
+    source: `${dialect.ownTable(nameOfElements(collection, fields))} AS entry`,
     joined: `_id = entry.${ENTRY_ID}`,
     dialect: {
       ...dialect,

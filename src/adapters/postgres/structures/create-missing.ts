@@ -11,7 +11,7 @@ import {
   noteStructure,
   notUnique,
 } from '../../sql/create-structures.js'
-import { quoteName, STRUCTURES, type Value } from '../../sql/dialect.js'
+import { type ElementsIndex, quoteName, STRUCTURES, type Value } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { messageOf, UnusableStorage } from '../../sql/faults.js'
 import { writeStatement } from '../../sql/statements.js'
@@ -22,6 +22,7 @@ import {
   lapseLogging,
   type Structure,
   structuresOf,
+  tableOf,
 } from '../../sql/structures.js'
 import { namesOf, type Recorded, warnOfLeft } from '../../sql/warn-of-left.js'
 import { drive } from '../connection/drive.js'
@@ -29,7 +30,7 @@ import type { Connections, WorkCaller } from '../connection/lease.js'
 import type { RunStatement } from '../connection/session.js'
 import { pause } from '../connection/timers.js'
 import { BOUND_IDLE, inTransaction } from '../connection/transaction.js'
-import { createElements, ENTRY_ID, isNamedElements, markOf, TRIGGERS } from '../elements.js'
+import { createElements, type ElementsSql, ENTRY_ID, isNamedElements, markOf, TRIGGERS } from '../elements.js'
 import {
   codeOf,
   isDenied,
@@ -40,6 +41,8 @@ import {
   lacksLanguage,
   unavailable,
 } from '../faults.js'
+import { type Layout, readLayout } from '../layout.js'
+import { createPostgresEngine } from '../postgres-engine.js'
 
 /** A schema of PostgreSQL, and the engine for the tables in it. */
 interface DatabaseSchema {
@@ -74,6 +77,10 @@ const LASTS = '15 seconds'
  * server, a statement would not see structures that were created after the transaction began.
  */
 const BEGIN_STRUCTURES = `BEGIN ISOLATION LEVEL READ COMMITTED; ${BOUND_IDLE}`
+
+/** Builds the statements of a table of elements. */
+const elementsOf = (place: DatabaseSchema, index: ElementsIndex): ElementsSql =>
+  createElements(place.schema, place.engine.dialect.table(index.collection), index)
 
 /** Takes the lock for creating structures without the right to build. The end of the transaction releases it. */
 const lockStructures = (run: RunStatement, { schema }: DatabaseSchema): Promise<unknown> =>
@@ -160,7 +167,10 @@ function dropFrom(
 }
 
 /** Returns the name of the table that records structures. */
-const tableOf = ({ engine }: DatabaseSchema): string => engine.dialect.structures.table
+const recordsOf = ({ engine }: DatabaseSchema): string => engine.dialect.structures.table
+
+/** Returns the name of its column with the collection of a structure. */
+const ownerOf = ({ engine }: DatabaseSchema): string => engine.dialect.structures.owner()
 
 /** Changes the name under which a structure is recorded. Returns false if the structure is not recorded. */
 const rename = async (
@@ -168,7 +178,7 @@ const rename = async (
   place: DatabaseSchema,
   [from, to]: readonly [from: string, to: string],
 ): Promise<boolean> =>
-  (await run(`UPDATE ${tableOf(place)} SET name = $1 WHERE name = $2`, [to, from])).rowCount > 0
+  (await run(`UPDATE ${recordsOf(place)} SET name = $1 WHERE name = $2`, [to, from])).rowCount > 0
 
 /** Records that a structure is being built. */
 async function noteBuilding(run: RunStatement, place: DatabaseSchema, structure: Structure): Promise<void> {
@@ -184,16 +194,16 @@ async function noteBuilding(run: RunStatement, place: DatabaseSchema, structure:
 
 /** Deletes the record of a structure. */
 const forget = (run: RunStatement, place: DatabaseSchema, name: string): Promise<unknown> =>
-  run(`DELETE FROM ${tableOf(place)} WHERE name = $1`, [name])
+  run(`DELETE FROM ${recordsOf(place)} WHERE name = $1`, [name])
 
 const findIndexes = (place: DatabaseSchema): string =>
-  `SELECT indexname::text AS name, collection, bound, 'false' AS "isOfElements" FROM ${tableOf(place)} JOIN pg_indexes ON schemaname = $1 AND indexname = replace(name, $2, '')
-WHERE collection = ANY($3) AND NOT indexname = ANY($4) AND replace(indexdef, '"', '') LIKE '%''string''::text THEN (%' AND replace(indexdef, '"', '') NOT LIKE '%sha256(%'`
+  `SELECT indexname::text AS name, ${ownerOf(place)} AS collection, bound, 'false' AS "isOfElements" FROM ${recordsOf(place)} JOIN pg_indexes ON schemaname = $1 AND indexname = replace(name, $2, '')
+WHERE ${ownerOf(place)} = ANY($3) AND NOT indexname = ANY($4) AND replace(indexdef, '"', '') LIKE '%''string''::text THEN (%' AND replace(indexdef, '"', '') NOT LIKE '%sha256(%'`
 
 /** Selects the tables of elements that contain strings. */
 const findElements = (place: DatabaseSchema): string =>
-  `SELECT relname::text, collection, bound, 'true' FROM ${tableOf(place)} JOIN pg_class ON relname = replace(name, $2, '') AND relnamespace = quote_ident($1)::regnamespace
-WHERE ${isNamedElements('relname::text')} AND collection = ANY($3) AND NOT relname = ANY($4) AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = pg_class.oid AND attname <> '${ENTRY_ID}' AND attnum > 0 AND atttypid = 'text'::regtype)`
+  `SELECT relname::text, ${ownerOf(place)}, bound, 'true' FROM ${recordsOf(place)} JOIN pg_class ON relname = replace(name, $2, '') AND relnamespace = quote_ident($1)::regnamespace
+WHERE ${isNamedElements('relname::text')} AND ${ownerOf(place)} = ANY($3) AND NOT relname = ANY($4) AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = pg_class.oid AND attname <> '${ENTRY_ID}' AND attnum > 0 AND atttypid = 'text'::regtype)`
 
 async function drop(
   run: RunStatement,
@@ -209,7 +219,7 @@ async function drop(
   for (const structure of structuresOf([plan], { ...dialect, entries }))
     if (structure.unique) await build(run, place, structure)
   await run(`DROP INDEX CONCURRENTLY IF EXISTS ${quoteName(place.schema)}.${quoteName(String(name))}`)
-  await run(`DELETE FROM ${tableOf(place)} WHERE name LIKE $1`, [`%${name}`])
+  await run(`DELETE FROM ${recordsOf(place)} WHERE name LIKE $1`, [`%${name}`])
 }
 
 /**
@@ -278,11 +288,14 @@ async function readRecorded(
 ): Promise<readonly Recorded[]> {
   const placed = placedIn(place)
   const isOfElements = isNamedElements('name')
-  const table = `CASE WHEN ${isOfElements} THEN name ELSE collection END`
-  const isValid = `CASE WHEN ${isOfElements} THEN ${writeAreKept(place, 'name', 'collection')} ELSE (SELECT indisvalid FROM pg_index WHERE indexrelid = ${placed('name')}) END`
+  const tables = Object.fromEntries(wanted.map((one) => [one.collection, tableOf(one, place.engine.dialect)]))
+  const owner = `to_regclass($1::json ->> ${ownerOf(place)})`
+  const table = `CASE WHEN ${isOfElements} THEN ${placed('name')} ELSE ${owner} END`
+  const isValid = `CASE WHEN ${isOfElements} THEN ${writeAreKept(place, 'name', owner)} ELSE (SELECT indisvalid FROM pg_index WHERE indexrelid = ${placed('name')}) END`
   // For a table that was dropped by hand, the privilege is NULL.
   const reading = run(
-    `SELECT name, collection, bound, has_table_privilege(${placed(table)}, 'SELECT')::text AS "mayRead", current_setting('server_encoding') AS encoding, (${isValid})::text AS "isValid" FROM ${tableOf(place)}`,
+    `SELECT name, ${ownerOf(place)} AS collection, bound, has_table_privilege(${table}, 'SELECT')::text AS "mayRead", current_setting('server_encoding') AS encoding, (${isValid})::text AS "isValid" FROM ${recordsOf(place)}`,
+    [JSON.stringify(tables)],
   )
   const { rows } = await reading.catch((thrown: unknown) => {
     if (!isUndefined(thrown)) throw explainRecorded(place.engine, thrown)
@@ -305,21 +318,20 @@ const placedIn =
   (name: string): string =>
     `to_regclass(quote_ident('${schema}') || '.' || quote_ident(${name}))`
 
-/** Builds the SQL condition that a table of elements exists and its triggers are enabled. */
-function writeAreKept(place: DatabaseSchema, name: string, collection: string): string {
+/**
+ * Builds the SQL condition that a table of elements exists and its triggers are enabled. `documents` is an expression
+ * for the table of its documents.
+ */
+function writeAreKept(place: DatabaseSchema, name: string, documents: string): string {
   const placed = placedIn(place)
-  const triggers = `SELECT count(*) = ${TRIGGERS} FROM pg_trigger WHERE tgrelid = ${placed(collection)} AND tgenabled IN ('O', 'A') AND starts_with(tgname::text, ${name} || '_${markOf(place.schema)}_')`
+  const triggers = `SELECT count(*) = ${TRIGGERS} FROM pg_trigger WHERE tgrelid = ${documents} AND tgenabled IN ('O', 'A') AND starts_with(tgname::text, ${name} || '_${markOf(place.schema)}_')`
   return `${placed(name)} IS NOT NULL AND (${triggers})`
 }
 
 /** Whether a table of elements exists and its triggers are enabled. */
-async function areKept(
-  run: RunStatement,
-  place: DatabaseSchema,
-  { name, collection }: Structure,
-): Promise<boolean> {
-  const text = `SELECT (${writeAreKept(place, '$1::text', '$2::text')})::text AS "areKept"`
-  const [found] = (await run(text, [name, collection])).rows
+async function areKept(run: RunStatement, place: DatabaseSchema, structure: Structure): Promise<boolean> {
+  const text = `SELECT (${writeAreKept(place, '$1::text', 'to_regclass($2)')})::text AS "areKept"`
+  const [found] = (await run(text, [structure.name, tableOf(structure, place.engine.dialect)])).rows
   return found?.areKept === 'true'
 }
 
@@ -357,7 +369,7 @@ function createFillElements(place: DatabaseSchema) {
 
   const begin = (run: RunStatement, structure: Structure): Promise<void> =>
     inTransaction(run, BEGIN, async () => {
-      const { create, drop } = createElements(place.schema, structure)
+      const { create, drop } = elementsOf(place, structure)
       await noteBuilding(run, place, structure)
       if (await areKept(run, place, structure)) return
       for (const statement of [...drop, ...create]) await run(statement)
@@ -365,7 +377,7 @@ function createFillElements(place: DatabaseSchema) {
 
   /** Adds the entries of one batch of documents. Returns whether there are more documents. */
   const addBatch = async (run: RunStatement, structure: Structure): Promise<boolean> => {
-    const { fillSome } = createElements(place.schema, structure)
+    const { fillSome } = elementsOf(place, structure)
     const ids = await inTransaction(run, BEGIN, async () => {
       const { rows } = await run(
         `SELECT _id FROM ${place.engine.dialect.table(structure.collection)} WHERE _id > $1 ORDER BY _id LIMIT ${BATCH} FOR NO KEY UPDATE`,
@@ -412,7 +424,7 @@ async function dropElements(
   place: DatabaseSchema,
   { name, collection }: Pick<Structure, 'name' | 'collection'>,
 ): Promise<void> {
-  const { drop } = createElements(place.schema, { name, collection, fields: [] })
+  const { drop } = elementsOf(place, { name, collection, fields: [] })
   for (;;) {
     try {
       return await inTransaction(run, BEGIN, async () => {
@@ -506,7 +518,32 @@ export async function build(run: RunStatement, place: DatabaseSchema, structure:
 }
 
 /**
- * Creates the missing schema, tables and indexes of the plans, and ends the logs of collections that the plans do not
+ * Returns the layout of the schema. If the schema has none, the first process creates the schema and the table that
+ * records the layout. Without `migrate`, nothing is created, and the result is the layout that a process with
+ * `migrate` would record.
+ */
+export async function settleLayout(
+  use: Connections['use'],
+  schema: string,
+  plans: readonly CollectionPlan[],
+  migrate: boolean,
+): Promise<Layout> {
+  const names = plans.map(({ name }) => name)
+  const { layout, isRecorded } = await use(({ run }) => readLayout(run, schema, names), {})
+  if (isRecorded || !migrate) return layout
+  const place = { schema, engine: createPostgresEngine(schema, undefined, () => layout) }
+  const settle = (run: RunStatement): Promise<Layout> =>
+    inTransaction(run, BEGIN_STRUCTURES, async () => {
+      // While a process holds this lock, it never waits for another process, not even for an index build.
+      await lockStructures(run, place)
+      await prepareSchema(run, place)
+      return (await readLayout(run, schema, names)).layout
+    })
+  return use(({ run }) => settle(run), {}, { mayKeepAlive: true })
+}
+
+/**
+ * Creates the missing tables and indexes of the plans in a schema with a layout, and ends the logs of collections that the plans do not
  * log. If nothing is missing, this takes one SELECT. One process at a time creates new tables, in one transaction
  * with their indexes. Indexes of existing tables are built while other processes write. Without `migrate`, nothing is
  * created: if something is missing, the function rejects with an error that contains the missing SQL.
@@ -546,7 +583,6 @@ const createNew = (
   inTransaction(run, BEGIN_STRUCTURES, async () => {
     // While a process holds this lock, it never waits for another process, not even for an index build.
     await lockStructures(run, place)
-    await prepareSchema(run, place)
     const present = namesOf(await readRecorded(run, place, wanted))
     for (const statement of findLapses(present)) await run(statement)
     const missing = lacking(wanted, present)
@@ -557,7 +593,7 @@ const createSchema = ({ schema }: DatabaseSchema): string =>
   `CREATE SCHEMA IF NOT EXISTS ${quoteName(schema)}`
 
 const createTable = (place: DatabaseSchema): string =>
-  `CREATE TABLE IF NOT EXISTS ${tableOf(place)} (position integer GENERATED ALWAYS AS IDENTITY, name text NOT NULL, collection text NOT NULL, bound text NOT NULL)`
+  `CREATE TABLE IF NOT EXISTS ${recordsOf(place)} (position integer GENERATED ALWAYS AS IDENTITY, name text NOT NULL, ${ownerOf(place)} text NOT NULL, bound text NOT NULL)`
 
 async function prepareSchema(run: RunStatement, place: DatabaseSchema): Promise<void> {
   const { rows } = await run(

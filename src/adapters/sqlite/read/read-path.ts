@@ -11,9 +11,9 @@ import {
 import type { CollectionPlan, ListQuery, SortKey } from '../../../core/storage.js'
 import { quoteName } from '../../sql/dialect.js'
 import { isIndex, isOfElements, isServedByFormer, structuresOf } from '../../sql/structures.js'
+import { tableNameOf } from '../../sql/table-names.js'
 import { indexNameOf } from '../elements.js'
 import { sqliteDialect } from '../sqlite-dialect.js'
-import { tableNameOf } from '../table-names.js'
 
 /** An index that reads can use. */
 export interface ReadIndex {

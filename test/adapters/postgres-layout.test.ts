@@ -1,0 +1,94 @@
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
+import { readExistingDatabase } from '../../src/adapters/postgres/read-existing.js'
+import { everything } from '../../src/core/filter/filter.js'
+import type { StorageAdapter } from '../../src/core/storage.js'
+import { adapterCases, runCase } from '../../src/tools/testing/index.js'
+import { createFormerRecords, LAYOUT_LAWS, type LayoutPlace } from '../support/layout-laws.js'
+import { newPool, newSchema, usePostgres } from '../support/postgres.js'
+import { rounds } from '../support/tier.js'
+import { wrapPool } from '../support/watched-pool.js'
+
+// CONTRACT.md §7, "Storage", and §10, "Starting": the names of tables in a schema.
+
+const postgres = usePostgres()
+let client: pg.Client
+let schema: string
+let opened: StorageAdapter[]
+
+beforeAll(async () => {
+  client = new pg.Client({ connectionString: postgres.url })
+  await client.connect()
+})
+afterAll(() => client.end())
+beforeEach(() => {
+  schema = newSchema()
+  opened = []
+})
+afterEach(async () => {
+  for (const adapter of opened) await adapter.close()
+  await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+})
+
+const connect = (migrate = true): StorageAdapter => {
+  const adapter = createPostgresAdapter({ connectionString: postgres.url, schema, migrate })
+  opened.push(adapter)
+  return adapter
+}
+
+test.each(Object.entries(LAYOUT_LAWS))('%s', (_, check) => check({ client, schema, connect } as LayoutPlace))
+
+test.each([
+  ['a new', ''],
+  ['a former', 'former'],
+])('%s schema is read without its adapter', async (_, layout) => {
+  if (layout === 'former') await client.query(createFormerRecords(schema))
+  const adapter = connect()
+  await adapter.open([{ name: 'Notes', indexes: [] }])
+  await adapter.write([{ in: 'Notes', insert: { _id: 'a', _version: 1 } }], {})
+  const documents = await readExistingDatabase(postgres.url, schema)
+  const query = { filter: everything, sort: [], skip: 0, limit: null }
+  expect(await documents.list('Notes', query)).toEqual([{ _id: 'a', _version: 1 }])
+  expect(await documents.list('others', query)).toEqual([])
+  await documents.close()
+})
+
+test('a complete schema is opened by two statements', async () => {
+  const plans = [{ name: 'Notes', indexes: [] }]
+  await connect().open(plans)
+  const pool = newPool({ connectionString: postgres.url })
+  const asked: string[] = []
+  const watched = wrapPool(pool, (client, query) => {
+    asked.push(query.text)
+    return client.query(query)
+  })
+  const adapter = createPostgresAdapter({ pool: watched, schema })
+  await adapter.open(plans)
+  await adapter.close()
+  await pool.end()
+  expect(asked.filter((text) => !text.startsWith('SET'))).toEqual([
+    expect.stringContaining('pg_attribute'),
+    expect.stringContaining('_structures'),
+  ])
+})
+
+/** Cases whose statements differ only in conditions, which name no table. */
+const OF_CONDITIONS = /^(?:filter|pattern|order):/
+
+describe('a former schema passes the kit of adapters', () => {
+  const cases = adapterCases.filter(({ name }) => !OF_CONDITIONS.test(name))
+  test.each(cases.map((one) => [one.name, one] as const))(
+    '%s',
+    (_, one) =>
+      runCase(one, async () => {
+        const own = newSchema()
+        await client.query(createFormerRecords(own))
+        return {
+          connect: () => createPostgresAdapter({ connectionString: postgres.url, schema: own }),
+          destroy: async () => void (await client.query(`DROP SCHEMA ${own} CASCADE`)),
+        }
+      }),
+    rounds(300_000, 3_600_000),
+  )
+})

@@ -39,6 +39,7 @@ export const NOT_RUN: readonly (readonly [line: RegExp, reason: string])[] = [
     /^sudo |^journalctl |^curl -k https/,
     'needs the rights and the programs of a server; test/operations has them',
   ],
+  [/^sqlite3 -readonly |^psql /, 'test/docs/storage-layout.test.ts runs the SQL in these lines'],
   [/^docker /, 'needs Docker; test/operations/container.mjs runs the command of the Dockerfile'],
   [/^npm ci$/, 'the test itself runs in such a clone'],
   [/^npm test$/, 'the test itself is a part of it'],

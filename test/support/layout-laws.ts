@@ -179,6 +179,20 @@ export const LAYOUT_LAWS = {
     await expect(place.client.query(selectAsFormer(place.schema))).rejects.toMatchObject({ code: '42703' })
   },
 
+  'a new schema that is renamed by hand has the former layout': async (place) => {
+    const { client, schema } = place
+    const first = await open(place, [users, logged])
+    await expectOwnTables(first, ['users', 'Notes'])
+    await first.close()
+    await client.query(
+      `ALTER TABLE ${schema}.c_users RENAME TO users; ALTER TABLE ${schema}."c_notes:0" RENAME TO "Notes"; ALTER TABLE ${schema}._structures RENAME of_collection TO collection`,
+    )
+    const again = await open(place, [users, logged], false)
+    const insert = { _id: 'more', _version: 1, tags: ['Notes'] }
+    expect(await again.write([{ in: 'Notes', insert }], {})).toMatchObject({ ok: true })
+    expect(await again.count('Notes', { kind: 'eq', field: tags, value: 'Notes' }, {})).toBe(2)
+  },
+
   'a later layout is not opened': async (place) => {
     await open(place, [users])
     await place.client.query(`ALTER TABLE ${place.schema}._structures RENAME of_collection TO later`)

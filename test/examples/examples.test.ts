@@ -147,11 +147,17 @@ test('the example for node:http serves its documents and stops', async () => {
   expect(login.status).toBe(200)
   const { token } = await login.json()
   const drafts = await fetch(`${origin}/articles/count?q[status]=draft`, {
-    headers: { authorization: `Bearer ${token}`, connection: 'close' },
+    headers: { authorization: `Bearer ${token}` },
   })
   expect(await drafts.json()).toEqual({ total: 1 })
-  await stop()
+  // Longer than the 60 seconds of usual proxies.
+  expect(drafts.headers.get('keep-alive')).toBe('timeout=75')
+  const stopping = stop(2)
+  expect((await fetch(`${origin}/_health/ready`)).status).toBe(503)
+  expect((await fetch(`${origin}/articles`)).status).toBe(200)
+  await stopping
   expect(nodeServer.listening).toBe(false)
+  await expect(fetch(`${origin}/articles`)).rejects.toThrow()
 })
 
 test('the example of a worker serves its documents', async () => {

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Command, ORIGIN, root, type SpawnedCommand, STACK, useCommand } from '../support/command.js'
 import { judgedFetch } from '../support/judged-fetch.js'
@@ -122,6 +123,31 @@ test.each(['/notes/changes', '/notes/chang%65s/?project=[]'])(
     expect([await serving.ended, serving.stderr()]).toEqual([0, ''])
   },
 )
+
+test('a client that still reads a long list does not hold up the end', async () => {
+  const collections = {
+    notes: { schema: { text: { type: 'string' } }, permissions: { '*': { read: true } } },
+  }
+  const notes = Array.from({ length: 300 }, () => ({ text: 'x'.repeat(100_000) }))
+  await writeFiles({
+    'config.json': { collections, limits: { requestSeconds: 1 } },
+    'documents.json': { notes },
+  })
+  const serving = spawn('--port', '0', '--seed', 'documents.json')
+  const [, port] = await serving.printed(ORIGIN)
+  const socket = connect(Number(port), 'localhost').setEncoding('utf8')
+  socket.write('GET /notes HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
+  await once(socket, 'readable')
+  serving.stop()
+  let last = ''
+  for await (const text of socket) {
+    last = text
+    if (serving.child.exitCode === null) await wait(100)
+  }
+  expect(await serving.ended).toBe(0)
+  // The last chunk of a whole answer is empty.
+  expect(last.endsWith('\r\n0\r\n\r\n')).toBe(false)
+})
 
 test('--drain serves for some seconds after a signal, but is not ready', async () => {
   const serving = start('--port', '0', '--drain', '1')

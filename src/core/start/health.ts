@@ -135,7 +135,7 @@ const tryWrite = (store: Store, collection: string): MaybePromise<void> => {
 const createCheck = (name: HealthCheck['name'], detail: string | undefined): HealthCheck =>
   detail === undefined ? { name, status: 'ok' } : { name, status: 'failing', detail }
 
-/** Whether the queue of the hasher is full. A hasher of the host that cannot tell counts as idle. */
+/** Whether the queue of the hasher has no room for another caller. A hasher of the host that cannot tell has room. */
 function isOverloaded({ hasher, logger }: Pick<Service, 'hasher' | 'logger'>): boolean {
   try {
     return hasher.isOverloaded?.() === true

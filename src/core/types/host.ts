@@ -22,7 +22,7 @@ export interface HealthCheck {
   /**
    * - `service`: the service has started, and is not closing.
    * - `storage`: the storage answers and, if the last write failed, accepts a write.
-   * - `hashing`: secrets do not wait in a full queue.
+   * - `hashing`: the queue of the hasher has room for another caller.
    */
   readonly name: 'service' | 'storage' | 'hashing'
   readonly status: 'ok' | 'failing'

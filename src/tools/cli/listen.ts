@@ -17,8 +17,8 @@ export interface Listening {
   readonly origin: string
   /**
    * Continues to serve for `drain` seconds, each answer with `Connection: close`. Then it accepts no new requests, waits
-   * for the running ones, for at most `patience` seconds, and calls `close`, which ends endless streams. Last, it closes
-   * all connections.
+   * for the running ones, for at most `patience` seconds, and calls `close`, which ends endless streams. It closes all
+   * connections at most 5 seconds later.
    */
   stop(close: () => Promise<void>, waits: StopWaits): Promise<void>
 }
@@ -72,11 +72,12 @@ export async function listen(place: ListenAddress, { answer, onRequest }: Answer
       isStopping = true
       await setTimeout(drain * 1000)
       await endRequests(server, running, patience * 1000)
-      await close()
-      // The last bytes of streams that `close` has ended are on their way.
-      await waitWhile(() => running.open.size > 0, patience * 1000)
+      // `close` waits for a long list as long as its client reads.
+      const closing = close()
+      await waitWhile(() => running.open.size > 0, LAST_BYTES)
       // A client may hold a connection open: by a part of a request, or because it does not read.
       server.closeAllConnections()
+      await closing
     },
   }
 }
@@ -111,6 +112,9 @@ function explainListening({ port, host }: ListenAddress, cause: NodeJS.ErrnoExce
 
 /** The milliseconds between two checks of whether all answers, except endless streams, are complete. */
 const PAUSE = 50
+
+/** The milliseconds for the last bytes of answers: of streams that have ended, and of long lists. */
+const LAST_BYTES = 5000
 
 /** The milliseconds for which a connection without a request is kept: its request may be on its way. */
 const REQUEST_WAIT = 1000

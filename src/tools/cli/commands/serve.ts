@@ -207,7 +207,7 @@ export async function serve(
     await watching?.stop()
     const server = await listening?.catch(() => undefined)
     await (server
-      ? server.stop(() => close(current), { drain: args.drain, patience: patienceOf(current) })
+      ? server.stop(() => close(current), { drain: args.drain, patience: current.plan.limits.requestSeconds })
       : close(current))
   }
   onStart(stop)
@@ -274,9 +274,6 @@ const findWarnings = (
           : []),
       ]
     : []
-
-/** Returns the seconds after which every request has its answer, and some for its last bytes. */
-const patienceOf = ({ plan }: Started): number => plan.limits.requestSeconds + 5
 
 type Service = Started & { readonly answer: ReturnType<typeof toNodeHandler> }
 

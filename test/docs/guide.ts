@@ -36,7 +36,7 @@ export const NOT_RUN: readonly (readonly [line: RegExp, reason: string])[] = [
     'test/operations runs a command with these options',
   ],
   [
-    /^sudo |^journalctl |^curl -k https/,
+    /^sudo |^journalctl |^curl (?:-k|--retry) /,
     'needs the rights and the programs of a server; test/operations has them',
   ],
   [/^sqlite3 -readonly |^psql /, 'test/docs/storage-layout.test.ts runs the SQL in these lines'],

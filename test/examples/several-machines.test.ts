@@ -2,20 +2,19 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 import { splitHosts } from '../../src/adapters/postgres/connection/hosts.js'
-import { parseArguments } from '../../src/tools/cli/arguments/parse-arguments.js'
+import { parseCommand, secondsOfStop } from './support/command-line.js'
 
 /** The manifests for several machines: their syntax, and that their commands are understood. */
 
 const folder = new URL('../../examples/several-machines/', import.meta.url)
 const read = (name: string): Promise<string> => readFile(new URL(name, folder), 'utf8')
 
-/** What a command line serves, without what starts it. */
-function parse(command: readonly string[], database?: string) {
-  expect(command.slice(0, 2)).toEqual(['npx', 'collection-service'])
-  const args = command.slice(2).map((arg) => (arg === '$(DATABASE_URL)' && database ? database : arg))
-  const parsed = parseArguments(args)
-  if (parsed.word !== 'serve' || parsed.storage?.kind !== 'database') throw new Error('it serves no database')
-  return { ...parsed, url: parsed.storage.url }
+/** What a command line serves, to one proxy in front of it. */
+function parse(command: readonly string[], database = '') {
+  const parsed = parseCommand(command, { '$(DATABASE_URL)': database })
+  if (parsed.storage?.kind !== 'database') throw new Error('it serves no database')
+  expect(parsed.proxies).toMatchObject({ trust: 1 })
+  return { ...parsed, url: parsed.storage.url, stop: secondsOfStop(parsed) }
 }
 
 interface Composition {
@@ -24,6 +23,7 @@ interface Composition {
       readonly command: readonly string[]
       readonly ports: readonly string[]
       readonly networks: readonly string[]
+      readonly stop_grace_period: string
       readonly healthcheck: { readonly test: readonly string[] }
     }
   }
@@ -32,11 +32,12 @@ interface Composition {
 
 test('compose.yaml serves a cluster by two processes', async () => {
   const { services, networks }: Composition = parseYaml(await read('compose.yaml'))
-  const { url, processes, host, port } = parse(services.service.command)
+  const { url, processes, host, port, stop } = parse(services.service.command)
   expect([processes, host]).toEqual([2, '0.0.0.0'])
   expect(splitHosts(url).urls).toHaveLength(3)
   expect(services.service.ports).toEqual([`3000:${port}`])
   expect(services.service.healthcheck.test.at(-1)).toBe(`http://127.0.0.1:${port}/_health/ready`)
+  expect(Number.parseInt(services.service.stop_grace_period, 10)).toBeGreaterThan(stop)
   expect(services.service.networks).toEqual(expect.arrayContaining(Object.keys(networks)))
 })
 
@@ -50,7 +51,8 @@ test('kubernetes.yaml leads to pods that are there', async () => {
   expect(template?.metadata.labels).toMatchObject(service.spec.selector)
   expect(template?.metadata.labels).toMatchObject(selector.matchLabels as object)
   const [container] = template?.spec.containers ?? []
-  const { port } = parse(container?.command ?? [], 'postgres://a,b,c/app')
+  const { port, stop } = parse(container?.command ?? [], 'postgres://a,b,c/app')
+  expect(template?.spec.terminationGracePeriodSeconds).toBeGreaterThan(stop)
   expect(container?.env.map(({ name }) => name)).toEqual(['NODE_ENV', 'DATABASE_URL'])
   expect(container?.ports).toEqual([{ containerPort: port }])
   expect(container?.livenessProbe.httpGet).toEqual({ path: '/_health/live', port })
@@ -69,6 +71,7 @@ interface Manifest {
     readonly template?: {
       readonly metadata: { readonly labels: object }
       readonly spec: {
+        readonly terminationGracePeriodSeconds: number
         readonly containers: readonly {
           readonly command: readonly string[]
           readonly env: readonly { readonly name: string }[]

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import type { StorageAdapter } from '../../src/index.js'
@@ -217,6 +217,29 @@ describe('PostgreSQL', () => {
     ['a wrong password', () => urlOf({ user: role, password: 'wrong' }), () => [role]],
   ])('%s is named', async (_, url, names) => {
     expectNamed(await failToOpen(open(newSchema(), url())), 'storage_unavailable', names())
+  })
+
+  test.each([
+    ['one host', (host: string) => host],
+    ['a list of hosts', (host: string) => `127.0.0.1:1,${host}`],
+  ])('a URL of %s without a password takes it from PGPASSWORD, as it is', async (_, listHosts) => {
+    const schema = newSchema()
+    // In a URL, these characters would need to be percent-encoded.
+    const password = 'a%41@b:c/d?e#f'
+    await ask(`CREATE SCHEMA ${schema}`, `GRANT ALL ON SCHEMA ${schema} TO ${role}`)
+    await ask(`ALTER ROLE ${role} PASSWORD '${password}'`)
+    const url = `postgres://${role}@${listHosts(new URL(postgres.url).host)}/${database}`
+    try {
+      vi.stubEnv('PGPASSWORD', 'wrong')
+      expectNamed(await failToOpen(open(schema, url)), 'storage_unavailable', [role])
+      vi.stubEnv('PGPASSWORD', password)
+      const { handler, send } = createTestService(config, { adapter: open(schema, url) })
+      expect((await send('POST /users', { body: { email: 'ann@b.co' } })).status).toBe(201)
+      await handler.close()
+    } finally {
+      vi.unstubAllEnvs()
+      await ask(`ALTER ROLE ${role} PASSWORD '${role}'`)
+    }
   })
 
   test('a role that may not connect is named', async () => {

@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -422,6 +423,14 @@ describe('where it listens', () => {
     const one = start(example, '--port', '0', '--host', '127.0.0.1')
     expect((await one.printed(ORIGIN))[0]).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect(one.stdout()).not.toContain('every other address')
+    expect(one.stdout()).not.toContain('(127.0.0.1)')
+  })
+
+  test('is the first address of a name, which the start prints', async () => {
+    const { address } = await lookup('localhost')
+    const serving = start(example, '--port', '0', '--host', 'localhost')
+    const [, port, bound = ''] = await serving.printed(/http:\/\/localhost:(\d+) \(([\d.:]+)\), /)
+    expect([bound, await open(port, [bound])]).toEqual([address, [true]])
   })
 
   test('is the port in the variable PORT, unless --port names another', async () => {

@@ -15,6 +15,8 @@ export interface ListenAddress {
 export interface Listening {
   /** The URL of the server on this machine. */
   readonly origin: string
+  /** The address on which the server listens. If the host is a name, it is the first address that the name resolves to. */
+  readonly address: string
   /**
    * Continues to serve for `drain` seconds, each answer with `Connection: close`. Then it accepts no new requests, waits
    * for the running ones, for at most `patience` seconds, and calls `close`, which ends endless streams. It closes all
@@ -65,9 +67,10 @@ export async function listen(place: ListenAddress, { answer, onRequest }: Answer
     server.once('error', (cause) => reject(explainListening(place, cause)))
     server.listen(place.port, place.host, resolve)
   })
-  const { port } = server.address() as AddressInfo
+  const { address, port } = server.address() as AddressInfo
   return {
     origin: `http://${nameHost(place.host)}:${port}`,
+    address,
     async stop(close, { drain, patience }) {
       isStopping = true
       await setTimeout(drain * 1000)

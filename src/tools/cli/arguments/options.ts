@@ -106,8 +106,8 @@ export const OPTIONS = {
   },
   host: {
     about: [
-      'the address to listen on; 0.0.0.0 accepts connections',
-      'from other machines',
+      'the address to listen on, or a name, whose first address',
+      'it is; 0.0.0.0 accepts connections from other machines',
       '(default: localhost, only for this machine)',
     ],
   },

@@ -212,13 +212,13 @@ export async function serve(
   }
   onStart(stop)
   listening = listen(args, log)
-  const { origin } = await listening.catch(async (thrown) => {
+  const { origin, address } = await listening.catch(async (thrown) => {
     await close(current)
     throw thrown
   })
-  const others = EVERYWHERE.includes(args.host) ? ' and every other address of this machine' : ''
   const base = origin + current.handler.basePath
-  announce(`Serving ${args.config} on ${base}${others}, ${current.place}${describePlaces(args, base)}\n`)
+  const where = `${base}${describeAddress(args.host, address)}`
+  announce(`Serving ${args.config} on ${where}, ${current.place}${describePlaces(args, base)}\n`)
   const describe = (say: typeof print): void => {
     const running = { ...current, file: args.config, base, delivers: deliver !== undefined }
     // Tables are for people, not for a log of JSON.
@@ -245,6 +245,12 @@ export async function serve(
 
 /** Returns the line for a signal that ends the command. */
 export const describeStop = (signal: string): string => `${signal}: finishing the running requests.`
+
+/** Returns the part of the line of the start that follows a URL whose host does not say which addresses are served. */
+function describeAddress(host: string, address: string): string {
+  if (EVERYWHERE.includes(host)) return ' and every other address of this machine'
+  return host === address ? '' : ` (${address})`
+}
 
 /** Returns the lines about other addresses, which follow the line with the address of the API. */
 const describePlaces = ({ page, publicPath }: ArgumentsOf<'serve'>, base: string): string => {

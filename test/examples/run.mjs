@@ -35,7 +35,7 @@ const ADMIN = [
 ]
 const OPENTELEMETRY = [
   ...['@opentelemetry/api@1.9.1', '@opentelemetry/sdk-trace-base@2.12.0'],
-  '@opentelemetry/context-async-hooks@2.12.0',
+  ...['@opentelemetry/sdk-metrics@2.12.0', '@opentelemetry/context-async-hooks@2.12.0'],
 ]
 const PROMETHEUS = ['prom-client@15.1.3']
 const OPENAPI = ['openapi-typescript@7.13.0', 'swagger-typescript-api@13.13.0', 'typescript@5.9.3']
@@ -402,16 +402,46 @@ const SPANS = [
   },
 ]
 
-async function useObserver() {
+/** How often the example measures requests of which kind. */
+const MEASURED = [
+  ['http.server.request.duration', { ...requestOf('GET', 200), 'http.route': '/articles' }, 1],
+  [
+    'http.server.request.duration',
+    { ...requestOf('POST', 401), 'http.route': '/articles', 'error.type': 'unauthenticated' },
+    1,
+  ],
+  [
+    'http.server.request.duration',
+    { ...requestOf('GET', 404), 'http.route': '/articles/{id}', 'error.type': 'not_found' },
+    1,
+  ],
+  ['http.server.request.duration', { ...requestOf('_OTHER', 404), 'error.type': 'not_found' }, 50],
+  [
+    'db.client.operation.duration',
+    { 'db.system.name': 'memory', 'db.operation.name': 'list', 'db.collection.name': 'articles' },
+    2,
+  ],
+  ...['service', 'storage', 'hashing'].map((check) => ['collection_service.check.ok', { check }, 1]),
+]
+
+function requestOf(method, status) {
+  return { 'http.request.method': method, 'http.response.status_code': status }
+}
+
+async function useObservers() {
   const project = await create('opentelemetry', { packages: [...OPENTELEMETRY, TSX, NODE_TYPES] })
-  await copy(project, 'opentelemetry.ts')
-  await check('OpenTelemetry: opentelemetry.ts', async () => {
-    await cp(join(project, 'opentelemetry.ts'), join(project, 'opentelemetry-example.ts'))
-    await cp(join(root, 'test', 'examples', 'opentelemetry.mjs'), join(project, 'run.mjs'))
-    const printed = await runSound(process.execPath, [tsx, 'run.mjs'], { cwd: project })
-    expect('the spans', JSON.parse(printed), SPANS)
-    await checkTypes(project, ['opentelemetry.ts'], { types: ['node'] })
-  })
+  for (const [name, what, expected] of [
+    ['opentelemetry', 'the spans', SPANS],
+    ['opentelemetry-metrics', 'the metrics', MEASURED],
+  ])
+    await check(`OpenTelemetry: ${name}.ts`, async () => {
+      await copy(project, `${name}.ts`)
+      await cp(join(project, `${name}.ts`), join(project, `${name}-example.ts`))
+      await cp(join(root, 'test', 'examples', `${name}.mjs`), join(project, 'run.mjs'))
+      const printed = await runSound(process.execPath, [tsx, 'run.mjs'], { cwd: project })
+      expect(what, JSON.parse(printed), expected)
+      await checkTypes(project, [`${name}.ts`], { types: ['node'] })
+    })
 }
 
 /** The metrics of the example, without those of the process and of durations. */
@@ -849,7 +879,7 @@ try {
   if (isWanted('Hono', 'node:http', 'SQLite', 'PostgreSQL')) await useHono()
   if (isWanted('Better Auth')) await useAccountsOfOthers()
   if (isWanted('Mail')) await useDelivery()
-  if (isWanted('OpenTelemetry')) await useObserver()
+  if (isWanted('OpenTelemetry')) await useObservers()
   if (isWanted('Prometheus')) await useMetrics()
   if (isWanted('OpenAPI')) await useDescription()
   if (isWanted('Next')) await useNext()

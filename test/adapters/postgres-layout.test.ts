@@ -6,9 +6,8 @@ import { everything } from '../../src/core/filter/filter.js'
 import type { StorageAdapter } from '../../src/core/storage.js'
 import { adapterCases, runCase } from '../../src/tools/testing/index.js'
 import { createFormerRecords, LAYOUT_LAWS, type LayoutPlace } from '../support/layout-laws.js'
-import { newPool, newSchema, usePostgres } from '../support/postgres.js'
+import { newSchema, usePostgres } from '../support/postgres.js'
 import { rounds } from '../support/tier.js'
-import { wrapPool } from '../support/watched-pool.js'
 
 // CONTRACT.md §7, "Storage", and §10, "Starting": the names of tables in a schema.
 
@@ -52,25 +51,6 @@ test.each([
   expect(await documents.list('Notes', query)).toEqual([{ _id: 'a', _version: 1 }])
   expect(await documents.list('others', query)).toEqual([])
   await documents.close()
-})
-
-test('a complete schema is opened by two statements', async () => {
-  const plans = [{ name: 'Notes', indexes: [] }]
-  await connect().open(plans)
-  const pool = newPool({ connectionString: postgres.url })
-  const asked: string[] = []
-  const watched = wrapPool(pool, (client, query) => {
-    asked.push(query.text)
-    return client.query(query)
-  })
-  const adapter = createPostgresAdapter({ pool: watched, schema })
-  await adapter.open(plans)
-  await adapter.close()
-  await pool.end()
-  expect(asked.filter((text) => !text.startsWith('SET'))).toEqual([
-    expect.stringContaining('pg_attribute'),
-    expect.stringContaining('_structures'),
-  ])
 })
 
 /** Cases whose statements differ only in conditions, which name no table. */

@@ -455,15 +455,18 @@ describe("a host's pool", () => {
 })
 
 describe('opening', () => {
-  test('an unchanged configuration asks one question', { timeout: 60_000 }, async () => {
+  test('an unchanged configuration asks two questions: the layout, and the structures', {
+    timeout: 60_000,
+  }, async () => {
     const schema = newSchema()
     const pool = newPool({ connectionString: postgres.url })
     await openService(createPostgresAdapter({ pool, schema })).handler.ready()
     const watched = watchPool(pool)
     await openService(createPostgresAdapter({ pool: watched.pool, schema })).handler.ready()
-    expect(watched.sent).toHaveLength(1)
+    const questions = [expect.stringContaining('pg_attribute'), expect.stringContaining('_structures"')]
+    expect(watched.sent.map(({ text }) => text)).toEqual(questions)
     await openService(createPostgresAdapter({ pool: watched.pool, schema, migrate: false })).handler.ready()
-    expect(watched.sent).toHaveLength(2)
+    expect(watched.sent.map(({ text }) => text)).toEqual([...questions, ...questions])
     await pool.end()
   })
 

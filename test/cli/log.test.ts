@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Command, useCommand } from '../support/command.js'
+import { type Command, ORIGIN, useCommand } from '../support/command.js'
 
 /** CONTRACT.md §7, "The command", the option `--log`. */
 
@@ -104,6 +104,80 @@ test('no request can write a line of its own', async () => {
   await serving.printed(/"status":404/)
   const [request, ...others] = requestsTo(serving, path)
   expect([request?.level, request?.requestId === 'mine', others]).toEqual(['info', false, []])
+})
+
+/** Sends what is no request, and resolves with the answer. */
+async function sendRaw(origin: string, text: string): Promise<string> {
+  const socket = connect(Number(new URL(origin).port), 'localhost').setEncoding('utf8')
+  // The connection may be reset after the answer.
+  socket.on('error', () => {})
+  socket.write(text)
+  let answer = ''
+  socket.on('data', (more) => {
+    answer += more
+  })
+  await once(socket, 'close')
+  return answer
+}
+
+const REJECTED: readonly (readonly [what: string, text: string, status: string, code: string])[] = [
+  ['a line without a version', 'GET /s3cret\r\n\r\n', '400 Bad Request', 'HPE_INVALID_CONSTANT'],
+  ['no method', 's3cret\r\n\r\n', '400 Bad Request', 'HPE_INVALID_METHOD'],
+  [
+    'headers that are too large',
+    `GET / HTTP/1.1\r\nHost: s3cret\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`,
+    '431 Request Header Fields Too Large',
+    'HPE_HEADER_OVERFLOW',
+  ],
+]
+
+test.each(REJECTED)('a request that Node rejects is an entry: %s', async (_, text, status, code) => {
+  const { serving, origin } = await serve(start)
+  expect(await sendRaw(origin, text)).toBe(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`)
+  await serving.printed(/"rejected by Node"/)
+  const rejected = { ...ALWAYS, message: 'rejected by Node', code: expect.any(String), count: 1 }
+  expect(entriesOf(serving).at(-1)).toEqual({
+    ...rejected,
+    code,
+    connection: expect.stringMatching(/^(?:::1|127\.0\.0\.1)$/),
+  })
+  expect(serving.stdout()).not.toContain('s3cret')
+  expect(serving.stderr()).toBe('')
+})
+
+test('many requests that Node rejects are counted, in at most one entry a second', async () => {
+  const { serving, origin } = await serve(start)
+  await Promise.all(Array.from({ length: 30 }, () => sendRaw(origin, 'GET /\r\n\r\n')))
+  const rejections = () =>
+    entriesOf(serving).flatMap(({ message, time, count }) =>
+      message === 'rejected by Node' ? [{ at: Date.parse(String(time)), count: Number(count) }] : [],
+    )
+  const countAll = () => rejections().reduce((sum, { count }) => sum + count, 0)
+  await expect.poll(countAll).toBe(30)
+  const times = rejections().map(({ at }) => at)
+  // The clock of entries may go back a little.
+  for (const [i, at] of times.slice(1).entries()) expect(at - (times[i] ?? 0)).toBeGreaterThan(900)
+})
+
+test('a client that disconnects, or sends a valid request, is not counted as rejected', async () => {
+  const { serving, origin } = await serve(start)
+  const socket = connect(Number(new URL(origin).port), 'localhost')
+  await once(socket, 'connect')
+  socket.write('GET /notes HTTP/1.1\r\n')
+  socket.resetAndDestroy()
+  expect((await fetch(`${origin}/notes`)).status).toBe(200)
+  serving.stop()
+  expect(await serving.ended).toBe(0)
+  expect(serving.stdout()).not.toContain('rejected by Node')
+})
+
+test('without JSON, a request that Node rejects is a line', async () => {
+  await writeFiles({ 'config.json': config })
+  const serving = start('--port', '0')
+  const [origin] = await serving.printed(ORIGIN)
+  await sendRaw(origin, 'GET /s3cret\r\n\r\n')
+  await serving.printed(/^Rejected by Node: 1 HPE_INVALID_CONSTANT (?:::1|127\.0\.0\.1)$/m)
+  expect(serving.stdout()).not.toContain('s3cret')
 })
 
 test('reloads, and versions that cannot be served, are entries', async () => {

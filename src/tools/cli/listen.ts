@@ -2,6 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { NodeHandler } from '../../mounts/node.js'
+import { isRejection, type Rejected } from './log-rejected.js'
+import { printConnection } from './read-address.js'
 
 /** The error for an address on which the command cannot listen. Its message says why, and what to do. */
 export class ListenError extends Error {}
@@ -36,6 +38,8 @@ export interface Answering {
   readonly answer: NodeHandler
   /** Called when a request arrives; the returned function is called when its response has ended. */
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => () => void
+  /** Called when Node has rejected what is not a valid request. */
+  readonly onRejected: (rejected: Rejected) => void
 }
 
 /**
@@ -45,7 +49,10 @@ export interface Answering {
 const KEEP_ALIVE = 75_000
 
 /** Listens on an address, and answers requests. Rejects with `ListenError`. */
-export async function listen(place: ListenAddress, { answer, onRequest }: Answering): Promise<Listening> {
+export async function listen(
+  place: ListenAddress,
+  { answer, onRequest, onRejected }: Answering,
+): Promise<Listening> {
   const running: Running = { open: new Set(), unused: new Set() }
   let isStopping = false
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE }, (request, response) => {
@@ -62,6 +69,12 @@ export async function listen(place: ListenAddress, { answer, onRequest }: Answer
   server.on('connection', (socket) => {
     running.unused.add(socket)
     socket.once('close', () => running.unused.delete(socket))
+    // Node no longer knows the address when it has closed the connection.
+    const { remoteAddress: connection } = socket
+    // With a listener of `clientError`, Node would not answer.
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (isRejection(error)) onRejected({ code: error.code ?? '', connection: printConnection(connection) })
+    })
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => reject(explainListening(place, cause)))

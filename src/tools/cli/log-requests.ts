@@ -5,6 +5,7 @@ import type { Logger, RequestEvent } from '../../core/types/host.js'
 import type { ServiceOptions } from '../../core/types.js'
 import type { Answering } from './listen.js'
 import type { WriteEntry } from './log-entry.js'
+import { createRejectionLog } from './log-rejected.js'
 import type { Terminal } from './terminal.js'
 
 /** The options of the service for its log, and how a server logs its requests. */
@@ -51,6 +52,9 @@ function logText(
         print(`${request.method} ${pathOf(request)} ${status} ${milliseconds} ms ${address}`.trimEnd())
       }
     },
+    onRejected: createRejectionLog(({ code, connection = '' }, count) =>
+      print(`Rejected by Node: ${count} ${code} ${connection}`.trimEnd()),
+    ),
   }
 }
 
@@ -110,5 +114,8 @@ function logEntries(answer: Answering['answer'], findAddress: FindAddress, write
         })
       }
     },
+    onRejected: createRejectionLog(({ code, connection }, count) =>
+      write('info', 'rejected by Node', { code, connection, count }),
+    ),
   }
 }

@@ -10,7 +10,7 @@ import { DEFAULT_HEADER } from '../../core/addresses/read-header.js'
 export function createAddressReader(
   proxies: Proxies | undefined,
 ): (request: IncomingMessage) => string | undefined {
-  if (!proxies) return ({ socket }) => normalise(socket.remoteAddress)
+  if (!proxies) return ({ socket }) => printConnection(socket.remoteAddress)
   const find = createAddressFinder(proxies)
   const { header = DEFAULT_HEADER } = proxies
   return ({ headers, socket }) => {
@@ -19,8 +19,8 @@ export function createAddressReader(
   }
 }
 
-/** Returns an address in its canonical form, because Node may write IPv4 as IPv6. */
-function normalise(address = ''): string | undefined {
+/** Returns the address of a connection in its canonical form, because Node may write IPv4 as IPv6. */
+export function printConnection(address = ''): string | undefined {
   const parsed = parseAddress(address)
   return parsed && printAddress(parsed)
 }

@@ -13,60 +13,27 @@ import {
 } from '../../src/index.js'
 import { answerAtDeadline, createStall } from '../support/deadlines.js'
 import { newPool, newSchema, usePostgres } from '../support/postgres.js'
-import { createTestService, type TestService } from '../support/service.js'
+import { ACCOUNTS, createCounted, FAILING, LIVE, NOTES, pass, probe, READY } from '../support/probes.js'
+import { type AnyConfig, createTestService, type TestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
 import { until } from '../support/until.js'
 
 /** CONTRACT.md §7, "Health" */
-
-const config = {
-  collections: {
-    notes: { schema: { text: { type: 'string' } }, permissions: { '*': { read: true, create: true } } },
-  },
-}
-
-const withAccounts = {
-  collections: {
-    users: {
-      schema: {
-        email: { type: 'string', required: true, unique: true, lowercase: true },
-        password: { type: 'hash', required: true },
-      },
-      permissions: { '*': { create: { pick: ['email', 'password'] } } },
-    },
-  },
-}
 
 const services = closeAfterEach()
 const postgres = usePostgres()
 
 type Options = Parameters<typeof createTestService>[1]
 
-function open(options: Options = {}, given: object = config): TestService {
-  const service = createTestService(given as typeof config, options)
+function open(options: Options = {}, given: AnyConfig = NOTES): TestService {
+  const service = createTestService(given, options)
   services.push(service)
   return service
 }
 
-/** The status and the body of the response to a probe. */
-async function probe({ handler }: TestService, name = 'ready'): Promise<readonly [number, unknown]> {
-  const answer = await handler(new Request(`http://service.test/_health/${name}`))
-  return [answer.status, await answer.json()]
-}
-
-const LIVE = [200, { status: 'ok' }] as const
-const READY = [200, { status: 'ok' }] as const
-const FAILING = [503, { status: 'failing' }] as const
-
 /** The names of the checks that fail. */
 const failing = ({ checks }: Health): readonly string[] =>
   checks.filter(({ status }) => status === 'failing').map(({ name }) => name)
-
-/** Moves the clock of the questions: the next probe asks the storage again. */
-function pass(): void {
-  const now = performance.now() + 1000
-  vi.spyOn(performance, 'now').mockReturnValue(now)
-}
 
 /** The answer to a probe whose question waits for longer than two seconds, but for less than a request may last. */
 async function answerInTime<T>(begun: Promise<unknown>, send: () => Promise<T>): Promise<T> {
@@ -82,24 +49,6 @@ async function answerInTime<T>(begun: Promise<unknown>, send: () => Promise<T>):
 }
 
 afterEach(() => void vi.restoreAllMocks())
-
-/** A storage that counts its calls. `next` replaces them. */
-function createCounted(next: Partial<StorageAdapter> = {}) {
-  const inner = createMemoryAdapter()
-  const calls: string[] = []
-  const adapter: StorageAdapter = {
-    ...inner,
-    list(collection, query) {
-      calls.push(`list ${collection}`)
-      return (next.list ?? inner.list)(collection, query)
-    },
-    write(steps, options) {
-      calls.push(`write ${steps.map((step) => Object.keys(step)[1]).join()}`)
-      return (next.write ?? inner.write)(steps, options)
-    },
-  }
-  return { adapter, calls, next, inner }
-}
 
 describe('the routes', () => {
   const cases: readonly (readonly [line: string, status: number])[] = [
@@ -165,7 +114,7 @@ describe('the routes', () => {
     for (const name of ['live', 'ready'])
       expect((await send(`GET /_health/${name}`, { token: 'wrong' })).status).toBe(200)
     expect(authenticate).not.toHaveBeenCalled()
-    expect((await open({}, withAccounts).send('GET /_health/ready', { token: 'wrong' })).status).toBe(200)
+    expect((await open({}, ACCOUNTS).send('GET /_health/ready', { token: 'wrong' })).status).toBe(200)
   })
 
   test('do not exist with health: false; service.health() still does', async () => {
@@ -396,7 +345,7 @@ describe('hashing', () => {
 
   test('whose queue is full is not ready', async () => {
     const { hasher, fill, empty } = createFull()
-    const service = open({ hasher }, withAccounts)
+    const service = open({ hasher }, ACCOUNTS)
     expect(await probe(service)).toEqual(READY)
     void hasher.hash('a')
     expect(await probe(service)).toEqual(READY)
@@ -410,7 +359,7 @@ describe('hashing', () => {
 
   test('is ready while the secrets of one caller fill the queue, because another caller is served', async () => {
     const { hasher, empty } = createFull(2)
-    const service = open({ hasher }, withAccounts)
+    const service = open({ hasher }, ACCOUNTS)
     const { signal } = new AbortController()
     for (let times = 0; times < 5; times++) hasher.hash('a', signal, 'one').catch(() => {})
     expect(await probe(service)).toEqual(READY)
@@ -423,18 +372,18 @@ describe('hashing', () => {
 
   test('of the host that cannot tell counts as idle; one that throws does not', async () => {
     const { hash, verify } = createFull().hasher
-    expect(await probe(open({ hasher: { hash, verify } }, withAccounts))).toEqual(READY)
+    expect(await probe(open({ hasher: { hash, verify } }, ACCOUNTS))).toEqual(READY)
     const isOverloaded = (): never => {
       throw new Error('unknown')
     }
-    expect(await probe(open({ hasher: { hash, verify, isOverloaded } }, withAccounts))).toEqual(FAILING)
+    expect(await probe(open({ hasher: { hash, verify, isOverloaded } }, ACCOUNTS))).toEqual(FAILING)
   })
 })
 
 describe.each(useStorages())('%s', (_, create) => {
   test.each([
-    ['with accounts', withAccounts],
-    ['without', config],
+    ['with accounts', ACCOUNTS],
+    ['without', NOTES],
   ])('is ready, and its trial write leaves nothing, %s', async (__, given) => {
     const inner = create()
     let fails = false
@@ -456,7 +405,7 @@ describe.each(useStorages())('%s', (_, create) => {
     expect(await probe(service)).toEqual(READY)
     fails = true
     const [line, body] =
-      given === config
+      given === NOTES
         ? ['POST /notes', { text: 'a' }]
         : ['POST /auth/register', { email: 'ann@example.com', password: 'correct horse' }]
     expect((await service.send(String(line), { body, mayFail: true })).status).toBe(503)
@@ -464,7 +413,7 @@ describe.each(useStorages())('%s', (_, create) => {
     pass()
     written.length = 0
     expect(await probe(service)).toEqual(READY)
-    const collection = given === config ? 'notes' : '_ledgers'
+    const collection = given === NOTES ? 'notes' : '_ledgers'
     expect(written).toEqual([[collection, { ok: true, removed: 1 }]])
     expect(await inner.count(collection, { kind: 'and', filters: [] }, {})).toBe(0)
   })

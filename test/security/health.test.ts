@@ -1,21 +1,9 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createMemoryAdapter, ServiceError, type StorageAdapter } from '../../src/index.js'
+import { ServiceError } from '../../src/index.js'
+import { ACCOUNTS, createCounted, pass } from '../support/probes.js'
 import { createTestService, type SendOptions } from '../support/service.js'
 
 // CONTRACT.md §7, "Health": a stranger learns whether the service is ready, and nothing else.
-
-const config = {
-  collections: {
-    users: {
-      schema: {
-        email: { type: 'string', required: true, unique: true, lowercase: true },
-        password: { type: 'hash', required: true },
-      },
-      permissions: { '*': { create: { pick: ['email', 'password'] } } },
-    },
-    secrets: { schema: { text: { type: 'string' } }, permissions: {} },
-  },
-}
 
 const PATHS = ['/_health/live', '/_health/ready'] as const
 
@@ -23,21 +11,15 @@ const PATHS = ['/_health/live', '/_health/ready'] as const
 const TOLD = 'postgres://app:s3cret@10.0.0.7:5432/app, /var/lib/app.db, SELECT text FROM secrets'
 
 function open() {
-  const inner = createMemoryAdapter({ documents: { secrets: [{ text: 's3cret' }] } })
-  let cause: Error | undefined
-  const adapter: StorageAdapter = {
-    ...inner,
-    list(...args) {
-      if (cause) throw cause
-      return inner.list(...args)
-    },
-  }
-  const service = createTestService(config, { adapter, health: 'detailed' })
+  const { adapter, next, calls } = createCounted({}, { secrets: [{ text: 's3cret' }] })
   return {
-    ...service,
-    fail(error: Error | undefined) {
-      cause = error
-      vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 1000)
+    ...createTestService(ACCOUNTS, { adapter, health: 'detailed' }),
+    calls,
+    fail(error: Error) {
+      next.list = () => {
+        throw error
+      }
+      pass()
     },
   }
 }
@@ -79,16 +61,14 @@ describe('a stranger', () => {
   })
 
   test('cannot make the storage do more than one call a second, whichever way it asks', async () => {
-    const inner = createMemoryAdapter()
-    const list = vi.fn(inner.list)
-    const { send, handler } = createTestService(config, { adapter: { ...inner, list } })
+    const { send, handler, calls } = open()
     await handler.ready()
-    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 1000)
-    list.mockClear()
+    pass()
+    calls.length = 0
     for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS'])
       for (const end of ['', '/', '?x=1'])
         await Promise.all(Array.from({ length: 20 }, () => send(`${method} /_health/ready${end}`)))
-    expect(list).toHaveBeenCalledTimes(1)
+    expect(calls).toEqual(['list _ledgers'])
   })
 
   test('cannot ask in a batch', async () => {

@@ -1,93 +1,58 @@
 import { expect, vi } from 'vitest'
 import type { createCollectionService } from '../../src/index.js'
-import { createMemoryAdapter, ServiceError, type StorageAdapter } from '../../src/index.js'
-import { createTestService, type TestService } from './service.js'
+import { ServiceError } from '../../src/index.js'
+import { createCounted, FAILING, LIVE, NOTES, pass, probe, READY } from './probes.js'
+import { createTestService } from './service.js'
 
 /** What probes of every service learn (CONTRACT.md §7, "Health"). */
 
-const config = {
-  collections: {
-    notes: { schema: { text: { type: 'string' } }, permissions: { '*': { read: true, create: true } } },
-  },
-}
-
 type Create = typeof createCollectionService
 
-interface Probed extends TestService {
-  /** The calls of the storage. */
-  readonly calls: string[]
-  /** Whether reads and writes fail. */
-  readonly down: { list: boolean; write: boolean }
-  probe(name: 'live' | 'ready'): Promise<string>
+function open(create: Create, texts: readonly string[] = []) {
+  const { adapter, calls, next } = createCounted({}, { notes: texts.map((text) => ({ text })) })
+  const service = createTestService(NOTES, { create, adapter })
+  const ask = (name?: 'live' | 'ready') => probe(service, name)
+  return { ...service, calls, next, ask }
 }
 
-function openProbed(create: Create, texts: readonly string[] = []): Probed {
-  const inner = createMemoryAdapter({ documents: { notes: texts.map((text) => ({ text })) } })
-  const calls: string[] = []
-  const down = { list: false, write: false }
-  const fail = (): never => {
-    throw new ServiceError('storage_unavailable', 'It is down.')
-  }
-  const adapter: StorageAdapter = {
-    ...inner,
-    list(...args) {
-      calls.push('list')
-      return down.list ? fail() : inner.list(...args)
-    },
-    write(...args) {
-      calls.push('write')
-      return down.write ? fail() : inner.write(...args)
-    },
-  }
-  const service = createTestService(config, { create, adapter })
-  const probe = async (name: string): Promise<string> => {
-    const answer = await service.handler(new Request(`http://service.test/_health/${name}`))
-    return `${answer.status} ${await answer.text()}`
-  }
-  return { ...service, calls, down, probe }
+const fail = (): never => {
+  throw new ServiceError('storage_unavailable', 'It is down.')
 }
-
-const OK = '200 {"status":"ok"}'
-const FAILING = '503 {"status":"failing"}'
 
 /** Holds a build of the library against what probes may cost and tell. */
 export async function checkProbes(create: Create): Promise<void> {
-  let now = performance.now()
-  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
-  const pass = (): void => {
-    now += 1000
-  }
   try {
-    const one = openProbed(create)
-    expect([await one.probe('live'), one.calls]).toEqual([OK, []])
-    const all = await Promise.all(Array.from({ length: 100 }, () => one.probe('ready')))
-    expect([[...new Set(all)], one.calls]).toEqual([[OK], ['list']])
+    const one = open(create)
+    expect([await one.ask('live'), one.calls]).toEqual([LIVE, []])
+    const all = await Promise.all(Array.from({ length: 100 }, () => one.ask()))
+    for (const answer of all) expect(answer).toEqual(READY)
+    expect(one.calls).toEqual(['list notes'])
 
     // What is stored makes no difference.
-    expect(await openProbed(create, ['secret']).probe('ready')).toBe(OK)
+    expect(await open(create, ['secret']).ask()).toEqual(READY)
 
-    one.down.list = true
+    one.next.list = fail
     pass()
-    expect([await one.probe('ready'), await one.probe('live')]).toEqual([FAILING, OK])
-    one.down.list = false
+    expect([await one.ask(), await one.ask('live')]).toEqual([FAILING, LIVE])
+    delete one.next.list
     pass()
-    expect(await one.probe('ready')).toBe(OK)
+    expect(await one.ask()).toEqual(READY)
 
-    one.down.write = true
+    one.next.write = fail
     await one.send('POST /notes', { body: { text: 'a' }, mayFail: true })
     pass()
-    expect(await one.probe('ready')).toBe(FAILING)
-    one.down.write = false
+    expect(await one.ask()).toEqual(FAILING)
+    delete one.next.write
     pass()
-    expect(await one.probe('ready')).toBe(OK)
+    expect(await one.ask()).toEqual(READY)
     expect((await one.send('GET /notes')).body).toEqual([])
     one.calls.length = 0
     pass()
-    expect([await one.probe('ready'), one.calls]).toEqual([OK, ['list']])
+    expect([await one.ask(), one.calls]).toEqual([READY, ['list notes']])
 
     await one.handler.close()
-    expect([await one.probe('ready'), await one.probe('live')]).toEqual([FAILING, OK])
+    expect([await one.ask(), await one.ask('live')]).toEqual([FAILING, LIVE])
   } finally {
-    clock.mockRestore()
+    vi.restoreAllMocks()
   }
 }

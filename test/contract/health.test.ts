@@ -50,6 +50,26 @@ async function answerInTime<T>(begun: Promise<unknown>, send: () => Promise<T>):
 
 afterEach(() => void vi.restoreAllMocks())
 
+/** A storage whose opening ends only when it is told how. `begun` resolves when the opening begins. */
+function createSlow() {
+  const inner = createMemoryAdapter()
+  const stall = createStall()
+  let outcome: { readonly cause?: Error | undefined } | undefined
+  const adapter: StorageAdapter = {
+    ...inner,
+    async open(plans) {
+      void stall.begin()
+      await until(async () => outcome !== undefined, 'the opening may end')
+      if (outcome?.cause) throw outcome.cause
+      return inner.open(plans)
+    },
+  }
+  const finish = (cause?: Error): void => {
+    outcome = { cause }
+  }
+  return { adapter, begun: stall.begun, finish }
+}
+
 describe('the routes', () => {
   const cases: readonly (readonly [line: string, status: number])[] = [
     ['GET /_health/live', 200],
@@ -258,6 +278,34 @@ describe('the question to the storage', () => {
     ])
   })
 
+  test('tells the log of a failure, although the first one was found while the storage was opening', async () => {
+    const { adapter, begun, finish } = createSlow()
+    const service = open({ adapter })
+    expect(await answerInTime(begun, () => probe(service))).toEqual(FAILING)
+    expect(service.logged).toEqual([])
+    const cause = new Error('it is down')
+    finish(cause)
+    for (let times = 0; times < 2; times++) {
+      pass()
+      expect(await probe(service)).toEqual(FAILING)
+    }
+    expect(service.logged).toEqual([['the storage does not answer as it should', { cause }]])
+    finish()
+    pass()
+    expect(await probe(service)).toEqual(READY)
+    expect(service.logged.slice(1)).toEqual([['the storage answers again', undefined]])
+  })
+
+  test('tells the log nothing of an opening that takes long', async () => {
+    const { adapter, begun, finish } = createSlow()
+    const service = open({ adapter })
+    expect(await answerInTime(begun, () => probe(service))).toEqual(FAILING)
+    finish()
+    await service.handler.ready()
+    pass()
+    expect([await probe(service), service.logged]).toEqual([READY, []])
+  })
+
   test('reads only, unless the last write failed; then it writes until a write succeeds', async () => {
     const { adapter, calls, next, inner } = createCounted()
     const service = open({ adapter })
@@ -377,6 +425,34 @@ describe('hashing', () => {
       throw new Error('unknown')
     }
     expect(await probe(open({ hasher: { hash, verify, isOverloaded } }, ACCOUNTS))).toEqual(FAILING)
+  })
+
+  test('that cannot tell is told to the log once, however many probes ask', async () => {
+    const { hash, verify } = createFull().hasher
+    const cause = new Error('unknown')
+    let fails = true
+    const isOverloaded = (): boolean => {
+      if (fails) throw cause
+      return false
+    }
+    const service = open({ hasher: { hash, verify, isOverloaded } }, ACCOUNTS)
+    const ask = async (): Promise<void> => {
+      for (let times = 0; times < 3; times++) await probe(service)
+    }
+    await ask()
+    const said = ['options.hasher.isOverloaded failed', { cause }]
+    expect(service.logged).toEqual([said])
+    fails = false
+    await ask()
+    fails = true
+    await ask()
+    expect(service.logged).toEqual([said, said])
+  })
+
+  test('that answers with a promise counts as idle, and a rejection of it ends no process', async () => {
+    const { hash, verify } = createFull().hasher
+    const isOverloaded = (() => Promise.reject(new Error('unknown'))) as unknown as () => boolean
+    expect(await probe(open({ hasher: { hash, verify, isOverloaded } }, ACCOUNTS))).toEqual(READY)
   })
 })
 

@@ -2,6 +2,7 @@ import { LEDGERS } from '../accounts/auth/ledger.js'
 import { isServiceError } from '../errors.js'
 import { isId } from '../filter/filter.js'
 import { drawFirstVersion } from '../first-version.js'
+import { ignoreFailure } from '../promises.js'
 import type { Service } from '../request/call.js'
 import { RequestDeadline, waitUntilLate } from '../request/deadline.js'
 import type { CreateStore, LastWrite, Store } from '../request/store.js'
@@ -44,7 +45,8 @@ export class HealthMonitor {
   #askedAt = Number.NEGATIVE_INFINITY
   /** The reason why the last question failed, if it did. */
   #detail: string | undefined
-
+  /** The checks whose failure is in the log. Anyone may send probes, so a failure is logged once. */
+  readonly #logged = new Set<HealthCheck['name']>()
   /** Whether the service is about to close. */
   #isDraining = false
 
@@ -59,13 +61,13 @@ export class HealthMonitor {
 
   /** Returns all checks. Callers at the same time, or within a second, share one question to the storage. */
   readonly check = async (): Promise<Health> => {
-    const { life, service } = this.#parts
+    const { life } = this.#parts
     if (life.state() !== 'closing') await this.#askOnce()
     const state = life.state()
     const checks = [
       createCheck('service', state === 'open' ? this.#describeDrain() : DETAILS[state]),
       createCheck('storage', state === 'open' ? this.#detail : 'The storage is not asked.'),
-      createCheck('hashing', isOverloaded(service) ? 'Too many secrets are waiting.' : undefined),
+      createCheck('hashing', this.#isOverloaded() ? 'Too many secrets are waiting.' : undefined),
     ]
     return { status: checks.every(({ status }) => status === 'ok') ? 'ok' : 'failing', checks }
   }
@@ -87,19 +89,34 @@ export class HealthMonitor {
   /** Asks the storage, and logs when its health changes. */
   async #ask(): Promise<void> {
     const { service, life } = this.#parts
-    const before = this.#detail
     try {
       const seconds = Math.min(PATIENCE, service.plan.limits.requestSeconds / 2)
       const deadline = new RequestDeadline()
       const limit = { seconds, onGone: () => () => {}, onSettled: life.track(), discard() {} }
       await waitUntilLate(this.#askStorage(deadline), deadline, limit)
       this.#detail = undefined
-      if (before !== undefined) service.logger.info('the storage answers again')
+      if (this.#logged.delete('storage')) service.logger.info('the storage answers again')
     } catch (cause) {
       const code = isServiceError(cause) ? cause.code : 'internal_error'
       this.#detail = `The storage does not answer as it should: ${code}.`
-      if (before === undefined && life.state() !== 'opening')
-        service.logger.warn('the storage does not answer as it should', { cause })
+      if (this.#logged.has('storage') || life.state() === 'opening') return
+      this.#logged.add('storage')
+      service.logger.warn('the storage does not answer as it should', { cause })
+    }
+  }
+
+  /** Whether the queue of the hasher has no room for another caller. A hasher of the host that cannot tell has room. */
+  #isOverloaded(): boolean {
+    const { hasher, logger } = this.#parts.service
+    try {
+      const answer: unknown = hasher.isOverloaded?.()
+      ignoreFailure(answer)
+      this.#logged.delete('hashing')
+      return answer === true
+    } catch (cause) {
+      if (!this.#logged.has('hashing')) logger.error('options.hasher.isOverloaded failed', { cause })
+      this.#logged.add('hashing')
+      return true
     }
   }
 
@@ -134,13 +151,3 @@ const tryWrite = (store: Store, collection: string): MaybePromise<void> => {
 
 const createCheck = (name: HealthCheck['name'], detail: string | undefined): HealthCheck =>
   detail === undefined ? { name, status: 'ok' } : { name, status: 'failing', detail }
-
-/** Whether the queue of the hasher has no room for another caller. A hasher of the host that cannot tell has room. */
-function isOverloaded({ hasher, logger }: Pick<Service, 'hasher' | 'logger'>): boolean {
-  try {
-    return hasher.isOverloaded?.() === true
-  } catch (cause) {
-    logger.error('options.hasher.isOverloaded failed', { cause })
-    return true
-  }
-}

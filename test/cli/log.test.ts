@@ -6,7 +6,7 @@ import { type Command, ORIGIN, useCommand } from '../support/command.js'
 
 /** CONTRACT.md §7, "The command", the option `--log`. */
 
-const { folder, start, run, spawn, writeFiles } = useCommand()
+const { folder, start, startIn, run, spawn, writeFiles } = useCommand()
 
 const config = {
   collections: {
@@ -200,6 +200,18 @@ test('a start that fails is an entry', async () => {
     level: 'error',
     message: expect.stringContaining('nosuch.json'),
   })
+})
+
+test('a warning of the start has the level of warnings', async () => {
+  const inProduction = (...args: string[]): Command => startIn({ NODE_ENV: 'production' }, ...args)
+  const { serving } = await serve(inProduction, '--page')
+  await serving.printed(/The admin UI is on/)
+  expect(entriesOf(serving)).toContainEqual({
+    ...ALWAYS,
+    level: 'warn',
+    message: 'The admin UI is on in production: anyone who can reach the service can open it.',
+  })
+  expect([entriesOf(serving).filter(({ level }) => level === 'error'), serving.stderr()]).toEqual([[], ''])
 })
 
 test('a signal is logged, in both forms', async () => {

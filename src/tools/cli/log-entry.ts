@@ -13,6 +13,9 @@ export type WriteEntry = (level: LogLevel, message: string, details?: JsonObject
 /** The maximum number of levels of errors and their causes that are printed. */
 const MAX_DEPTH = 5
 
+/** The maximum number of characters that are printed of one text of the details. */
+const MAX_LENGTH = 10_000
+
 /** Prints an entry of the log as one line of JSON. Details come after the members that every entry has. */
 export function printEntry(level: LogLevel, message: string, details: JsonObject = {}): string {
   const always = { time: new Date().toISOString(), level, pid: process.pid, message }
@@ -23,7 +26,7 @@ export function printEntry(level: LogLevel, message: string, details: JsonObject
 /** Returns the JSON text of a detail as a further member of an object; empty if JSON has nothing for the value. */
 function printDetail(name: string, value: unknown): string {
   try {
-    const text = JSON.stringify({ [name]: value }, replaceErrors).slice(1, -1)
+    const text = JSON.stringify({ [name]: value }, toShown).slice(1, -1)
     return text === '' ? '' : `,${text}`
   } catch {
     // The detail contains a cycle, a bigint, or a getter that throws.
@@ -32,12 +35,13 @@ function printDetail(name: string, value: unknown): string {
 }
 
 /**
- * Replaces errors by what a log shows of them. The value is read from its holder, because `toJSON` of an error, which may
- * return all of a request and its credentials, has already replaced the argument.
+ * Replaces errors by what a log shows of them, and cuts long texts. The value is read from its holder, because `toJSON` of
+ * an error, which may return all of a request and its credentials, has already replaced the argument.
  */
-function replaceErrors(this: { readonly [name: string]: unknown }, name: string, value: unknown): unknown {
+function toShown(this: { readonly [name: string]: unknown }, name: string, value: unknown): unknown {
   const { [name]: own } = this
-  return own instanceof Error ? toPlain(own, 0) : value
+  if (own instanceof Error) return toPlain(own, 0)
+  return typeof value === 'string' ? value.slice(0, MAX_LENGTH) : value
 }
 
 /** Converts an error to an object, because JSON shows nothing of an error. Any other value is returned unchanged. */

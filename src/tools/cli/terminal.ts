@@ -69,6 +69,7 @@ export function logAsJson({ print }: Terminal): Terminal {
   const writeEntry: WriteEntry = (level, message, details) => print(printEntry(level, message, details))
   return {
     print: (line) => writeEntry('info', line.trim()),
+    warn: (line) => writeEntry('warn', line.trim().replace(/^Warning: /, '')),
     complain: (line) => writeEntry('error', line.trim()),
     writeEntry,
   }

@@ -36,6 +36,16 @@ test('an error that causes itself is cut, and other cycles are said', () => {
   expect(entry({ big: 1n, cause: own })).toMatchObject({ big: 'cannot be printed', cause: { message: 'a' } })
 })
 
+test('a long text is cut, so that a line is no longer than programs read', () => {
+  const cause = Object.assign(new Error('x'.repeat(1_000_000)), { body: 'y'.repeat(1_000_000) })
+  const printed = printEntry('error', 'failed', { cause, text: 'z'.repeat(1_000_000) })
+  expect(JSON.parse(printed)).toMatchObject({
+    cause: { message: 'x'.repeat(10_000), body: 'y'.repeat(10_000) },
+    text: 'z'.repeat(10_000),
+  })
+  expect(printed.length).toBeLessThan(50_000)
+})
+
 test('what `toJSON` of an error returns is not printed, because it may contain credentials', () => {
   const cause = Object.assign(new Error('the mail server refused'), {
     code: 'E500',

@@ -1,8 +1,9 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ORIGIN, STACK, useCommand } from '../support/command.js'
+import { isAlive, ORIGIN, STACK, useCommand } from '../support/command.js'
 import { judgedFetch } from '../support/judged-fetch.js'
+import { until } from '../support/until.js'
 
 // CONTRACT.md §7, "Configurations"
 
@@ -257,4 +258,24 @@ test('--watch explains a module that ends the process that loads it', async () =
   const { code, stderr } = await runSpawned('ends.mjs', '--watch', '--port', '0')
   expect(code).toBe(1)
   expect(stderr).toBe('ends.mjs ended the process that loads it, with the code 3\n')
+})
+
+test.each(['SIGTERM', 'SIGKILL'] as const)(
+  '--watch leaves no process that loads a module, even one that never ends, after %s',
+  async (signal) => {
+    await writeFiles({
+      'waits.mjs':
+        "setInterval(() => {}, 1000)\nconsole.log('loaded by', process.pid, '.')\nexport default new Promise(() => {})\n",
+    })
+    const serving = spawn('waits.mjs', '--watch', '--port', '0')
+    const [, pid] = await serving.printed(/loaded by (\d+) \./)
+    serving.child.kill(signal)
+    await until(() => !isAlive(Number(pid)), 'it has ended')
+  },
+)
+
+test('--watch explains a module whose promise never resolves', async () => {
+  await writeFiles({ 'endless-watched.mjs': 'export default new Promise(() => {})\n' })
+  const { code, stderr } = await runSpawned('endless-watched.mjs', '--watch', '--port', '0')
+  expect([code, stderr]).toEqual([1, expect.stringContaining('never resolves')])
 })

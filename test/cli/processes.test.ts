@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { ORIGIN, type SpawnedCommand, useCommand } from '../support/command.js'
+import { isAlive, ORIGIN, type SpawnedCommand, useCommand } from '../support/command.js'
 import { usePostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
 
@@ -42,14 +42,6 @@ async function statusOf(url: string, body?: object): Promise<number> {
 }
 
 const pidsIn = (text: string): number[] => (text.match(/\d+/g) ?? []).map(Number)
-
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
 
 /** What three processes do on a storage; the second time with what the first time left. */
 async function checkProcesses(...storage: string[]): Promise<void> {

@@ -20,6 +20,15 @@ const SERVES = /^Serving /m
 /** A stack, which says nothing to the one who typed a command. */
 export const STACK = /\bat .+:\d+:\d+/
 
+/** Whether a process runs. */
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 /** A command that runs. */
 export interface Command {
   /** What it has written so far. */

@@ -16,6 +16,10 @@ async function load(path: string): Promise<Omit<LoadedConfig, 'files'>> {
   }
 }
 
+// A process that has nobody left to send to ends, also if the module never does.
+process.once('disconnect', () => process.exit())
+// The channel alone does not keep the process alive, so that a promise which never resolves is noticed.
+process.channel?.unref()
 const [, , path = ''] = process.argv
 const listFiles = recordFiles()
 const loaded: LoadedConfig = { ...(await load(path)), files: listFiles() }

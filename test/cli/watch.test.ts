@@ -1,12 +1,13 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Command, ORIGIN, STACK, useCommand } from '../support/command.js'
 import { judgedFetch } from '../support/judged-fetch.js'
 
-const { folder, start, writeFiles } = useCommand()
+const { folder, spawn, start, writeFiles } = useCommand()
 
 /** A configuration that serves one collection to everyone. */
 const configOf = (name: string, schema: object = {}): object => ({
@@ -174,4 +175,27 @@ test('a configuration that cannot be served at first is not waited for', async (
   const serving = start('watched.json', '--watch', '--port', '0')
   expect(await serving.ended).toBe(1)
   expect(serving.stderr()).not.toContain('previous version')
+})
+
+test('a version that begins to be served after a signal is not ready either', async () => {
+  await writeFiles({ 'watched.json': configOf('notes') })
+  const seed = join(folder(), 'seed.fifo')
+  execFileSync('mkfifo', [seed])
+  // A pipe without a writer holds up whoever reads it.
+  const hold = () => open(seed, 'w')
+  const release = async (pipe: FileHandle): Promise<void> => {
+    await pipe.writeFile('{}')
+    await pipe.close()
+  }
+  const serving = spawn('watched.json', '--watch', '--port', '0', '--seed', seed, '--drain', '2')
+  await release(await hold())
+  const [origin] = await serving.printed(ORIGIN)
+  // The pipe has changed, because it was written to.
+  const again = await hold()
+  serving.stop()
+  await serving.printed(/^SIGTERM: /m)
+  await release(again)
+  await serving.printed(/ again on (?:.|\n)*\nTry: .*\n/)
+  expect((await fetch(`${origin}/_health/ready`)).status).toBe(503)
+  expect(await serving.ended).toBe(0)
 })

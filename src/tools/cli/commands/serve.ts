@@ -205,6 +205,8 @@ export async function serve(
     config?.stop()
     current.handler.drain()
     await watching?.stop()
+    // A new version that was just starting serves by now.
+    current.handler.drain()
     const server = await listening?.catch(() => undefined)
     await (server
       ? server.stop(() => close(current), { drain: args.drain, patience: current.plan.limits.requestSeconds })

@@ -112,6 +112,34 @@ test('end with the first one, whatever ends it', { timeout: 60_000 }, async () =
   await until(() => !pids.some(isAlive), 'they have ended')
 })
 
+/** On SIGUSR2 the first process finds Node no more, and on the next one it finds it again. */
+const FORGETFUL = `import cluster from 'node:cluster'
+const { execPath } = process
+if (cluster.isPrimary)
+  process.on('SIGUSR2', () => {
+    process.execPath = process.execPath === execPath ? '/none/node' : execPath
+    console.log(process.execPath)
+  })
+`
+
+test('one that cannot be started is tried again', { timeout: 60_000 }, async () => {
+  await writeFiles({ 'config.json': config, 'forgetful.mjs': FORGETFUL })
+  const env = { NODE_OPTIONS: `--import=${pathToFileURL(join(folder(), 'forgetful.mjs'))}` }
+  const data = join(folder(), 'retried.db')
+  const serving = spawnIn(env, 'config.json', '--port', '0', '--data', data, '--processes', '2')
+  const [origin] = await serving.printed(ORIGIN)
+  const [, killed] = await serving.printed(/^2 processes are serving: \d+, (\d+)\.$/m)
+  serving.child.kill('SIGUSR2')
+  await serving.printed(/^\/none\/node$/m)
+  process.kill(Number(killed), 'SIGKILL')
+  await serving.complained(/^A process cannot start \(.*ENOENT\)\. A new process starts in 200 ms\.$/m)
+  expect(await statusOf(`${origin}/things`)).toBe(200)
+  serving.child.kill('SIGUSR2')
+  serving.stop()
+  expect(await serving.ended).toBe(0)
+  expect(serving.stderr()).not.toContain('undefined')
+})
+
 /** Stops the command when its address is said, before anything else happens. */
 const IMPATIENT = `import cluster from 'node:cluster'
 const { stdout } = process

@@ -44,7 +44,9 @@ export async function serveProcesses(
       const isSteady = served !== undefined && performance.now() - served >= STEADY
       const pause = isSteady ? 0 : Math.min(LONGEST_PAUSE, before * 2 || FIRST_PAUSE)
       const after = pause === 0 ? 'immediately' : `in ${pause} ms`
-      complain(`Process ${worker.process.pid} ended (${reason ?? code}). A new process starts ${after}.`)
+      const { pid } = worker.process
+      const event = pid === undefined ? 'A process cannot start' : `Process ${pid} ended`
+      complain(`${event} (${reason ?? code}). A new process starts ${after}.`)
       beginLater(pause)
       return undefined
     })

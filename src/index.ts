@@ -35,6 +35,7 @@ export type {
   LinkedList,
   ListQuery,
   LogPlan,
+  Snapshot,
   SortKey,
   StorageAdapter,
   StoredDocument,

@@ -224,6 +224,20 @@ export interface LinkedFound {
   readonly lists: readonly (readonly StoredDocument[] | undefined)[]
 }
 
+/** All documents of a storage as of one moment. Writes after this moment MUST NOT affect it. */
+export interface Snapshot {
+  /** Returns the names of all collections that the storage has, in any order; also those that no plan names. */
+  collections(): MaybePromise<readonly string[]>
+  /**
+   * Returns the next documents of a collection in the order of `_id`: those after the `_id` `after`, or the first ones
+   * if it is an empty string. An empty list means that no documents are left, or that the storage lacks the
+   * collection. An adapter that has to load documents into memory SHOULD return at most some MiB of JSON.
+   */
+  next(collection: string, after: string): MaybePromise<readonly StoredDocument[]>
+  /** Frees what the snapshot holds, such as a connection. Its owner MUST call this method. */
+  close(): Promise<void>
+}
+
 /**
  * Stores documents. An adapter makes no decisions of its own: `matches` defines the meaning of a filter, `compare`
  * defines the order, and the service has already checked access.
@@ -286,6 +300,11 @@ export interface StorageAdapter {
    * separate reads: without this method, the service reads separately.
    */
   readLinked?(linked: Linked, options: CallOptions): MaybePromise<LinkedFound>
+  /**
+   * Returns all documents as of one moment, which is between the call and its result. Later writes MUST NOT wait for the
+   * snapshot. Dumps need this method.
+   */
+  snapshot?(): Promise<Snapshot>
   close(): Promise<void>
   /** The name of the engine for observers of requests: `memory`, `sqlite`, `postgresql`, or another one. */
   readonly system?: string

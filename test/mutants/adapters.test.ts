@@ -495,6 +495,15 @@ const writeMutants: readonly Mutant[] = [
       },
     },
   ],
+  ['a snapshot sees later writes', { hold: (data) => data }],
+  [
+    'a snapshot returns a document twice',
+    { nextOf: (sorted, after) => sorted.filter(({ _id }) => _id >= after).slice(0, 100) },
+  ],
+  [
+    'a snapshot ends early',
+    { nextOf: (sorted, after) => sorted.slice(0, 1000).filter(({ _id }) => _id > after) },
+  ],
   [
     'a name of all objects is lost',
     {

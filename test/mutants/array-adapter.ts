@@ -55,6 +55,10 @@ export interface ArrayAdapterParts {
   readonly countWithin: (documents: Documents, bytes: number) => number
   /** The ids of those that are not. */
   readonly nameRest: (documents: Documents) => readonly string[]
+  /** What a snapshot reads. */
+  readonly hold: (data: ReadonlyMap<string, Documents>) => ReadonlyMap<string, Documents>
+  /** A page of a snapshot, of sorted documents. */
+  readonly nextOf: (sorted: Documents, after: string) => Documents
 }
 
 function freeze<T>(value: T): T {
@@ -107,6 +111,8 @@ export const soundParts: ArrayAdapterParts = {
     return beyond < 0 ? documents.length : beyond
   },
   nameRest: (documents) => documents.map(({ _id }) => _id),
+  hold: (data) => new Map(data),
+  nextOf: (sorted, after) => sorted.filter(({ _id }) => _id > after).slice(0, 100),
 }
 
 /** The plainest adapter there is, an array per collection, with some parts replaced. */
@@ -238,6 +244,16 @@ export function createArrayAdapter(broken: Partial<ArrayAdapterParts> = {}): Sto
         removed += apply(step)
       }
       return { ok: true, removed }
+    },
+    async snapshot() {
+      const held = parts.hold(data)
+      const sorted = (name: string): Documents =>
+        [...(held.get(name) ?? [])].sort((a, b) => compare(a._id, b._id))
+      return {
+        collections: () => [...held.keys()],
+        next: (name, after) => parts.nextOf(sorted(name), after),
+        async close() {},
+      }
     },
     async close() {
       parts.close(data)

@@ -14,6 +14,7 @@ import { ChangeLog, type Touched } from './change-log.js'
 import { createPlanner, type Planner } from './plan/plan-scan.js'
 import { createDatabase, createRows, type Rows } from './rows.js'
 import { countFound, findAll, listFound } from './search.js'
+import { createSnapshot } from './snapshot.js'
 
 type FailedWrite = Extract<WriteResult, { readonly ok: false }>
 
@@ -184,6 +185,13 @@ export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = cr
     write: (steps, { by = null }) => writeSteps(steps, find, log, by),
     changes: (after, query) => log.changes(after, query),
     state: (names) => names.map((name) => find(name).rows.byId.documents.version).join(),
+    async snapshot() {
+      const entries = Array.from(
+        collections,
+        ([name, { rows }]) => [name, rows.byId.copyDocuments()] as const,
+      )
+      return createSnapshot(new Map(entries))
+    },
     async close() {},
   }
 }

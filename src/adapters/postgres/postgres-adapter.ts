@@ -13,6 +13,7 @@ import { createPostgresLog } from './log/postgres-log.js'
 import { createPostgresEngine, DEFAULT_SCHEMA } from './postgres-engine.js'
 import { createReadLinked } from './read/linked.js'
 import { createReads } from './read/reads.js'
+import { openSnapshot } from './read/snapshot.js'
 import {
   createDropSurplus,
   createMissing,
@@ -180,6 +181,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     },
     ...withoutDropped(calls, () => forgetElements(indexes)),
     changes: log.changes,
+    snapshot: () => openSnapshot(engine, use),
     async close() {
       const opened = connecting?.catch(() => undefined)
       connecting = undefined

@@ -5,6 +5,7 @@ import { explained, isUndefined } from './faults.js'
 import { LAYOUT, readLayout } from './layout.js'
 import { createPostgresEngine, DEFAULT_SCHEMA } from './postgres-engine.js'
 import { createReads } from './read/reads.js'
+import { openSnapshot } from './read/snapshot.js'
 
 /**
  * Connects to PostgreSQL only to read documents, and creates nothing. If PostgreSQL does not answer, rejects with the
@@ -24,16 +25,23 @@ export async function readExistingDatabase(
     isFullOfLong: () => connections.isFullOfLong(),
     indexesOf: () => [],
   })
+  const settle = async (collections: readonly string[]): Promise<void> => {
+    const reading = connections.use(({ run }) => readLayout(run, schema, collections), {})
+    layout = (await explained(reading)).layout
+  }
   return {
     async list(collection, query) {
       try {
-        const reading = connections.use(({ run }) => readLayout(run, schema, [collection]), {})
-        layout = (await explained(reading)).layout
+        await settle([collection])
         return await list(collection, query)
       } catch (thrown) {
         if (isUndefined(thrown)) return []
         throw thrown
       }
+    },
+    async snapshot() {
+      await settle([])
+      return openSnapshot(engine, connections.use)
     },
     close: () => connections.close(),
   }

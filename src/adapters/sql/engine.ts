@@ -1,5 +1,5 @@
 import type { Filter } from '../../core/filter/filter.js'
-import type { Listed, ListQuery, MaybePromise, WriteStep } from '../../core/storage.js'
+import type { Listed, ListQuery, MaybePromise, Snapshot, WriteStep } from '../../core/storage.js'
 import type { SqlDialect, Statement } from './dialect.js'
 import type { Recording } from './log/recorder.js'
 import type { Statements } from './statements.js'
@@ -77,5 +77,7 @@ export type DatabaseWork<T> = (ask: Ask) => MaybePromise<T>
 export interface ExistingDocuments {
   /** Lists documents; none if the collection is missing. The filter must not contain patterns. */
   list(collection: string, query: ListQuery): Promise<Listed>
+  /** See `StorageAdapter.snapshot`. */
+  snapshot(): Promise<Snapshot>
   close(): Promise<void>
 }

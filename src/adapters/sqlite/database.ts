@@ -8,6 +8,7 @@ import type {
   Listed,
   ListQuery,
   MaybePromise,
+  Snapshot,
   WriteOptions,
   WriteResult,
   WriteStep,
@@ -22,7 +23,7 @@ import { lacking, lapseLogging, structuresOf } from '../sql/structures.js'
 import { tableNameOf } from '../sql/table-names.js'
 import { namesOf, type Recorded, warnOfLeft } from '../sql/warn-of-left.js'
 import { askOn } from './connection/ask-on.js'
-import { type Connection, openReader, openWriter } from './connection/connection.js'
+import { type Connection, openReader, openWriter, SMALL_CACHE } from './connection/connection.js'
 import { noteOpenFiles, type OpenFiles, UNWATCHED } from './connection/open-files.js'
 import { type Abortable, Readers, type SeatedRead } from './connection/readers.js'
 import { createTemporaryFile } from './connection/temporary-file.js'
@@ -51,6 +52,7 @@ import {
   readIndexesOf,
 } from './read/read-path.js'
 import { soughtStatement } from './read/read-statements.js'
+import { openSnapshot } from './read/snapshot.js'
 import { sqliteDialect } from './sqlite-dialect.js'
 import { sqliteEngine } from './sqlite-engine.js'
 import { States } from './write/states.js'
@@ -279,6 +281,21 @@ export class Database {
       const asked = { ...query, files: { name: this.#files.name, areOthers: this.#isAgain } }
       return this.#search((seat) => readChanges(seat, asked), query)
     }, query)
+  }
+
+  /** Opens a snapshot on a connection of its own. */
+  async snapshot(): Promise<Snapshot> {
+    const connection = await openReader(this.file, SMALL_CACHE)
+    const snapshot = await openSnapshot(connection).catch((thrown: unknown) => {
+      connection.close()
+      throw thrown
+    })
+    return {
+      ...snapshot,
+      async close() {
+        connection.close()
+      },
+    }
   }
 
   async close(): Promise<void> {

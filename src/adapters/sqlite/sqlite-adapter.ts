@@ -70,6 +70,9 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
     },
     changes: (after, query) => place.changes(after, query),
     state: (collections) => place.state(collections),
+    async snapshot() {
+      return place.run((database) => database.snapshot())
+    },
     close: () => place.close(),
   }
 }

@@ -51,8 +51,8 @@ const MAX_PREPARED = 256
  */
 export const CACHE = 64
 
-/** The size, in MiB, of the page cache of a connection that reads another process's file once. */
-const SMALL_CACHE = 2
+/** The size, in MiB, of the page cache of a connection that reads all documents once. */
+export const SMALL_CACHE = 2
 
 const setCache = (database: BetterSqlite3.Database, cache: number): void =>
   void database.pragma(`cache_size = -${cache * 1024}`)

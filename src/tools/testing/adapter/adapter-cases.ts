@@ -14,6 +14,7 @@ import { lookRaceCases, raceCases } from './cases/race/race-cases.js'
 import { reopenCases } from './cases/reopen-cases.js'
 import { requireCases } from './cases/require-cases.js'
 import { safetyCases } from './cases/safety-cases.js'
+import { snapshotCases } from './cases/snapshot-cases.js'
 import { stateCases } from './cases/state-cases.js'
 import { stepCases } from './cases/step-cases.js'
 import { streamCases } from './cases/stream-cases.js'
@@ -39,6 +40,7 @@ export const adapterCases: readonly AdapterCase[] = [
   ...orderCases,
   ...streamCases,
   ...stateCases,
+  ...snapshotCases,
   ...linkedCases,
   ...bytesCases,
   ...filterCases,

@@ -2,8 +2,8 @@ import type { Demand } from '../../../../core/claims/query/demands.js'
 import type { Collection } from '../../../../core/config/plan.js'
 import { readFields, readHash } from '../../../../core/documents/write/stored-document.js'
 import type { Fault } from '../../../../core/errors.js'
+import { afterId } from '../../../../core/filter/after-id.js'
 import { compileField } from '../../../../core/filter/compare.js'
-import { ID } from '../../../../core/filter/filter.js'
 import { compileFilter, type Predicate } from '../../../../core/filter/matches.js'
 import { toPointerPart } from '../../../../core/json/pointer.js'
 import { OWNER } from '../../../../core/permissions/grants.js'
@@ -274,24 +274,13 @@ async function checkCollection(
   }
 }
 
-/** The maximum number of documents, and of bytes, in a page. */
-const PAGE = 500
-const BYTES = 4 * 1024 * 1024
-
 /** Yields all documents of a collection in pages, in the order of `_id`. */
 async function* readPages(
   storage: StoredDocuments,
   collection: string,
 ): AsyncGenerator<readonly StoredDocument[]> {
-  const sort = [{ field: ID, descending: false }]
   for (let after = ''; ; ) {
-    const page = await storage.list(collection, {
-      filter: { kind: 'gt', field: ID, value: after },
-      sort,
-      skip: 0,
-      limit: PAGE,
-      bytes: BYTES,
-    })
+    const page = await storage.list(collection, afterId(after))
     const last = page.at(-1)
     if (!last) return
     yield page

@@ -15,6 +15,7 @@ const SERVER = {
   postgres: 'src/adapters/postgres/postgres-adapter.ts',
   insight: 'src/tools/insight/index.ts',
   page: 'src/tools/page/index.ts',
+  transfer: 'src/tools/transfer/index.ts',
 }
 
 /** The programs of the command: itself, and the one that loads a configuration that is a module. */

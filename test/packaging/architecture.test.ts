@@ -144,6 +144,7 @@ const DOORS: readonly string[] = [
   'core/start/',
   'tools/cli/',
   'tools/testing/',
+  'tools/transfer/',
   'adapters/',
 ]
 
@@ -204,6 +205,7 @@ function findSharedPackages(files: readonly SourceFile[]): readonly string[] {
 const NODE_FOLDERS = [
   'mounts/',
   'tools/cli/',
+  'tools/transfer/',
   'adapters/sql/',
   'adapters/sqlite/',
   'adapters/postgres/',

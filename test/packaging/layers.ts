@@ -55,6 +55,7 @@ export const FOLDERS: { readonly [beginning: string]: string } = {
   'tools/insight': 'insight',
   'tools/page': 'page',
   'tools/testing': 'testing',
+  'tools/transfer': 'transfer',
   'tools/cli': 'cli',
   index: 'index',
 }
@@ -265,6 +266,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'auth',
     'adapters',
   ],
+  transfer: ['errors', 'types', 'json', 'filter', 'storage', 'schema', 'config', 'auth'],
   cli: [
     'addresses',
     'json',
@@ -283,6 +285,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'openapi',
     'insight',
     'page',
+    'transfer',
     'index',
   ],
   index: [

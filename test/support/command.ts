@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, vi } from 'vitest'
 import { main } from '../../src/tools/cli/main.js'
@@ -77,6 +78,9 @@ function createTexts(ended: Promise<unknown>) {
   }
 }
 
+/** Commands that can be stopped, and end by themselves. */
+const ENDING: ReadonlySet<string> = new Set(['dump', 'load'])
+
 /** Variables of an environment. */
 type Env = { readonly [name: string]: string }
 
@@ -97,7 +101,7 @@ function spawnCommand(cwd: string, env: Env, args: readonly string[]): SpawnedCo
 }
 
 /** Runs the command in this process, whose folder is the one in which it is called. */
-function callCommand(env: Env, args: readonly string[]): Command {
+function callCommand(env: Env, args: readonly string[], input: readonly string[] = []): Command {
   for (const [name, value] of Object.entries({ ...ENV, ...env })) vi.stubEnv(name, value)
   let stop: (() => Promise<void>) | undefined
   let end: (code: number | null) => void = () => {}
@@ -106,7 +110,10 @@ function callCommand(env: Env, args: readonly string[]): Command {
   })
   const { write, read } = createTexts(ended)
   const streamOf = (name: 'stdout' | 'stderr') => ({
-    write: (text: string) => write(name, text),
+    write(text: string, onWritten?: () => void) {
+      write(name, text)
+      onWritten?.()
+    },
     on: () => {},
   })
   // What the service says itself goes to the console.
@@ -120,13 +127,14 @@ function callCommand(env: Env, args: readonly string[]): Command {
     env: { ...ENV, ...env },
     stdout: streamOf('stdout'),
     stderr: streamOf('stderr'),
+    openInput: () => Readable.from(input.map((text) => Buffer.from(text))),
     version: '0.0.0',
     onStop(given: () => Promise<void>) {
       stop = given
     },
   }
   void main(args, io).then((code) => {
-    if (code !== 0 || !stop) finish(code)
+    if (code !== 0 || !stop || ENDING.has(args[0] ?? '')) finish(code)
   })
   return { ...read, ended, stop: () => void stop?.().then(() => finish(0)) }
 }
@@ -182,6 +190,12 @@ export function useCommand() {
     startIn,
     /** Runs the command in this process until it ends by itself. */
     run: (...args: string[]) => finish(start(...args)),
+    /** The same with an input. */
+    async runOn(input: string | readonly string[], ...args: string[]) {
+      const started = callCommand({}, args, [input].flat())
+      running.add(started)
+      return finish(started)
+    },
     /** The same with the built command, in processes of their own. */
     spawn: (...args: string[]): SpawnedCommand => spawnIn({}, ...args),
     spawnIn,

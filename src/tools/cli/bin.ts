@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import cluster from 'node:cluster'
+import type { Input } from './commands/load.js'
 import type { WriteEntry } from './log-entry.js'
 import { main } from './main.js'
 
@@ -39,7 +40,9 @@ function onLog(write: WriteEntry): void {
 }
 
 const { argv, env, stdout, stderr } = process
-void main(argv.slice(2), { env, stdout, stderr, version: PACKAGE_VERSION, onStop, onLog }).then((code) => {
+const openInput = (): Input => process.stdin
+const io = { env, stdout, stderr, openInput, version: PACKAGE_VERSION, onStop, onLog }
+void main(argv.slice(2), io).then((code) => {
   if (code === 0) return
   process.exitCode = code
   // Without `exit`, the channel to the first process would keep this worker alive.

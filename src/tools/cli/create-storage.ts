@@ -37,6 +37,17 @@ function createAdapter(storage: StorageArguments): StorageAdapter {
   }
 }
 
+/** Runs `work` and closes the storage even if `work` fails, because an open storage would keep the process alive. */
+export async function usingStorage<T>(adapter: StorageAdapter, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } finally {
+    // If the storage did not open, it may also fail to close. The second error is ignored, because the first one is the
+    // cause.
+    await adapter.close().catch(() => {})
+  }
+}
+
 /** The name of a storage in messages. For a database it is not the URL, which may contain a password. */
 export const nameStorage = (storage: StorageArguments): string =>
   storage.kind === 'file' ? storage.file : 'the database'

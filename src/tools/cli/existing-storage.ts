@@ -2,6 +2,7 @@ import { access } from 'node:fs/promises'
 import { readExistingDatabase } from '../../adapters/postgres/read-existing.js'
 import type { ExistingDocuments } from '../../adapters/sql/engine.js'
 import { readExistingFile } from '../../adapters/sqlite/read-existing.js'
+import { TransferError } from '../transfer/transfer-error.js'
 import type { StorageArguments } from './arguments/commands.js'
 import { describeCause, nameStorage, StorageError } from './create-storage.js'
 import { FileError } from './read-json-file.js'
@@ -15,7 +16,8 @@ export async function refuseNewFile(storage: StorageArguments): Promise<void> {
 }
 
 /**
- * Opens a storage, reads from it with `work`, and closes it. It changes nothing. Throws `FileError` and `StorageError`.
+ * Opens a storage, reads from it with `work`, and closes it. It changes nothing. Throws `FileError` and `StorageError`;
+ * a `TransferError` of `work` passes.
  */
 export async function readExisting<T>(
   storage: StorageArguments,
@@ -27,6 +29,7 @@ export async function readExisting<T>(
     documents = await open(storage)
     return await work(documents)
   } catch (cause) {
+    if (cause instanceof TransferError) throw cause
     throw new StorageError(`${nameStorage(storage)} cannot be read: ${describeCause(cause)}`, { cause })
   } finally {
     await documents?.close().catch(() => {})

@@ -1,4 +1,5 @@
 import { ConfigError, isServiceError } from '../../core/errors.js'
+import { TransferError } from '../transfer/transfer-error.js'
 import { describeCause, StorageError } from './create-storage.js'
 import { ListenError } from './listen.js'
 import { FileError } from './read-json-file.js'
@@ -12,6 +13,7 @@ const SPEAKING = [FileError, ConfigError, StorageError, SeedError, ListenError]
  * trace.
  */
 export function explain(thrown: unknown): string {
+  if (thrown instanceof TransferError) return `${thrown.message} (${thrown.code})`
   if (thrown instanceof Error && SPEAKING.some((kind) => thrown instanceof kind)) return thrown.message
   if (isServiceError(thrown)) {
     return thrown.cause === undefined ? thrown.message : `${thrown.message} ${describeCause(thrown)}`

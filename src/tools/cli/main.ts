@@ -4,6 +4,7 @@ import { UsageError } from './arguments/options.js'
 import { type Arguments, parseArguments, readWord } from './arguments/parse-arguments.js'
 import { describeShape, describeUsage } from './arguments/usage.js'
 import { init } from './commands/init.js'
+import type { Input } from './commands/load.js'
 import type { OnStart } from './commands/serve.js'
 import type { WriteEntry } from './log-entry.js'
 import { createTerminal, logAsJson, type Outputs, type Terminal } from './terminal.js'
@@ -11,17 +12,20 @@ import { createTerminal, logAsJson, type Outputs, type Terminal } from './termin
 /** The parts of the process that the command uses. */
 export interface CommandIo extends Outputs {
   readonly env: Environment
+  /** Opens the input of the process. A command that does not read it does not open it. */
+  readonly openInput: () => Input
   /** The version of this package. */
   readonly version: string
-  /** Called with a function that stops the service. That function must be called when a signal ends the process. */
+  /** Called with a function that stops the service, a dump or a load. That function must be called when a signal ends the process. */
   readonly onStop: OnStart
   /** Called with the function that writes the log, if the log is JSON: crashes and warnings are written with it. */
   readonly onLog?: (write: WriteEntry) => void
 }
 
 /** Runs a parsed command line. A command imports the service only if needed, so that help and usage errors are fast. */
-async function run(args: Arguments, terminal: Terminal, { version, onStop }: CommandIo): Promise<unknown> {
+async function run(args: Arguments, terminal: Terminal, io: CommandIo): Promise<unknown> {
   const { print } = terminal
+  const { version, onStop } = io
   switch (args.word) {
     case 'help':
       return print(describeUsage(args.of))
@@ -33,6 +37,10 @@ async function run(args: Arguments, terminal: Terminal, { version, onStop }: Com
       return (await import('./commands/import.js')).importFile(args, print)
     case 'grant':
       return (await import('./commands/grant.js')).grant(args, print)
+    case 'dump':
+      return (await import('./commands/dump.js')).dumpStorage(args, terminal, io)
+    case 'load':
+      return (await import('./commands/load.js')).loadDump(args, terminal, io)
     case 'types':
       return (await import('./commands/print-types.js')).writeTypes(args, print)
     case 'check':

@@ -4,7 +4,7 @@ import { printEntry, type WriteEntry } from './log-entry.js'
 
 /** An output stream of a process. It may be a terminal. */
 interface Output {
-  write(text: string): unknown
+  write(text: string, onWritten?: (fault?: Error | null) => void): unknown
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown
   readonly isTTY?: boolean
   hasColors?(): boolean

@@ -69,6 +69,20 @@ export const COMMANDS = {
     options: ['data', 'database', 'schema', 'verified'],
     read: readGrant,
   },
+  dump: {
+    synopsis:
+      'collection-service dump [config.json] [--sessions] (--data FILE.db | --database URL [--schema NAME]) > dump.ndjson',
+    about: ['prints all documents as they are stored, as of one moment,', 'with hashes of secrets'],
+    options: ['data', 'database', 'schema', 'sessions'],
+    read: (line) => ({ ...readTransfer('dump', line), sessions: line.options.sessions.length > 0 }),
+  },
+  load: {
+    synopsis:
+      'collection-service load [config.json] [--resume] (--data FILE.db | --database URL [--schema NAME]) < dump.ndjson',
+    about: ['stores a dump in an empty storage, and compares both'],
+    options: ['data', 'database', 'schema', 'resume'],
+    read: readLoad,
+  },
   types: {
     synopsis: 'collection-service types [config.json] [--out FILE.ts] [--fills COLLECTION.FIELD]',
     about: ['prints TypeScript types of the documents,', 'for createClient<Collections>(url)'],
@@ -329,6 +343,20 @@ function readGrant({ names: [identifier, ...others], options }: CommandLine) {
       'grant needs --data or --database, because documents in memory are lost when their process ends',
     )
   return { config: readConfig(isRoleless ? others : others.slice(1)), identifier, role, isVerified, storage }
+}
+
+/** Reads what `dump` and `load` have in common. */
+function readTransfer(word: string, { names, options }: CommandLine) {
+  const storage = readStorage(options)
+  if (!storage) throw new UsageError(`${word} needs --data or --database, which name the storage`)
+  return { config: readConfig(names), storage }
+}
+
+function readLoad(line: CommandLine) {
+  const { config, storage } = readTransfer('load', line)
+  if (storage.kind === 'file' && storage.file === ':memory:')
+    throw new UsageError('load needs a file, because documents in memory are lost when its process ends')
+  return { config, storage, resume: line.options.resume.length > 0 }
 }
 
 function readInit({ names: [name = DEFAULT_TEMPLATE, folder = '.', ...others] }: CommandLine) {

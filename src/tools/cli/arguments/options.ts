@@ -206,6 +206,14 @@ export const OPTIONS = {
     isFlag: true,
     about: ['marks the identifier of the user as verified'],
   },
+  sessions: {
+    isFlag: true,
+    about: ['dumps sessions too, so that users stay signed in'],
+  },
+  resume: {
+    isFlag: true,
+    about: ['continues a load that was interrupted, from the same dump'],
+  },
   format: {
     check: FORMAT,
     about: ['the output format: text, markdown or json (default: text)'],

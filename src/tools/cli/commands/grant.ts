@@ -3,9 +3,8 @@ import { plansOf } from '../../../core/changes/log/log-plans.js'
 import { compileConfig } from '../../../core/config/compile-config.js'
 import { UNHURRIED } from '../../../core/request/deadline.js'
 import { createStore } from '../../../core/request/store.js'
-import type { StorageAdapter } from '../../../index.js'
 import type { ArgumentsOf } from '../arguments/commands.js'
-import { createStorage } from '../create-storage.js'
+import { createStorage, usingStorage } from '../create-storage.js'
 import { refuseNewFile } from '../existing-storage.js'
 import { readConfig } from '../read-config.js'
 
@@ -38,15 +37,4 @@ export async function grant(
       print(`${identifier} ${isNew ? 'is now' : 'was already'} verified.`)
     }
   })
-}
-
-/** Runs `work` and closes the storage even if `work` fails, because an open storage would keep the process alive. */
-async function usingStorage<T>(adapter: StorageAdapter, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } finally {
-    // If the storage did not open, it may also fail to close. The second error is ignored, because the first one is the
-    // cause.
-    await adapter.close().catch(() => {})
-  }
 }

@@ -1,0 +1,5 @@
+export { type Dumped, type DumpOptions, dump } from './dump.js'
+export type { CollectionTally, Tallies } from './dump-format.js'
+export { type Loaded, type LoadOptions, load } from './load.js'
+export type { DumpSource } from './read-lines.js'
+export { type TransferCode, TransferError } from './transfer-error.js'

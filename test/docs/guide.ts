@@ -31,6 +31,7 @@ export const NOT_RUN: readonly (readonly [line: RegExp, reason: string])[] = [
   ],
   [/^npx collection-service --data app\.db --seed documents\.json$/, 'test/cli/storage.test.ts runs it'],
   [/^npx collection-service grant \S+ \w+ --data app\.db$/, 'test/cli/storage.test.ts runs it'],
+  [/^npx collection-service (dump|load) |^umask 077$/, 'test/cli/transfer.test.ts runs them'],
   [
     /^NODE_ENV=production npx collection-service --data app\.db --host 127\.0\.0\.1 --port 3000 --trust-proxy 1 --log json$/,
     'test/operations runs a command with these options',

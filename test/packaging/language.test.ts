@@ -17,7 +17,17 @@ const OPENING = /^(?:Who|What|Of|Whom|Whose|Where)\b/
 const ODD_WORD = /\b(?:anew|nobody|whatever|somebody)\b/i
 
 /** The folders of the tools; all other files belong to the server and what it is made of. */
-const TOOLS = new Set(['tools', 'cli', 'insight', 'openapi', 'page', 'testing', 'client', 'infer'])
+const TOOLS = new Set([
+  'tools',
+  'cli',
+  'insight',
+  'openapi',
+  'page',
+  'testing',
+  'transfer',
+  'client',
+  'infer',
+])
 
 interface Line {
   readonly place: string

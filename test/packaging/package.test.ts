@@ -53,6 +53,7 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
     'permissionMatrix',
   ],
   './page': ['createPage'],
+  './transfer': ['TransferError', 'dump', 'load'],
 }
 
 const specifierOf = (subpath: string): string => `collection-service${subpath.slice(1)}`

@@ -52,6 +52,15 @@ export interface CollectionPlan {
   readonly mark?: string
 }
 
+/** A unique index that is still in force although plans do not declare it: those of an earlier `open` did. */
+export interface LeftIndex {
+  readonly collection: string
+  /** The dotted paths of its fields. */
+  readonly fields: readonly string[]
+  /** How an operator ends it: a command, such as `drop the index a`. */
+  readonly mend: string
+}
+
 /** One key of a sort order. */
 export interface SortKey {
   readonly field: FieldRef
@@ -305,6 +314,11 @@ export interface StorageAdapter {
    * snapshot. Dumps need this method.
    */
   snapshot?(): Promise<Snapshot>
+   * Returns the unique indexes of the plans' collections that are still in force although the plans do not declare them.
+   * An index over the same fields in another order, or with other types, counts as declared. Creates nothing. Without
+   * this method, the service does not report such indexes.
+   */
+  leftUnique?(plans: readonly CollectionPlan[]): MaybePromise<readonly LeftIndex[]>
   close(): Promise<void>
   /** The name of the engine for observers of requests: `memory`, `sqlite`, `postgresql`, or another one. */
   readonly system?: string

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { FieldRef } from '../../src/core/filter/filter.js'
 import type { CollectionPlan } from '../../src/core/storage.js'
 import { createTestService, faultsOf } from '../support/service.js'
@@ -16,14 +16,10 @@ const lasting = useLastingStorages()
 describe.each(lasting.filter(([name]) => name !== 'memory'))(
   'what was made unique in %s',
   (_, createLasting) => {
-    afterEach(() => void vi.restoreAllMocks())
-
-    test('stays so, and a start of another configuration warns of it', async () => {
-      const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    test('stays so, and the storage knows it under another configuration', async () => {
       const create = createLasting()
-      /** Opens the storage with a plan, and gives what is warned of and what becomes of two equal documents. */
+      /** Opens the storage with a plan. Returns what becomes of equal documents, and the unique indexes that are left. */
       const open = async (plans: readonly CollectionPlan[], ids: readonly string[]) => {
-        warn.mockClear()
         const adapter = create()
         await adapter.open(plans)
         const results = []
@@ -31,41 +27,39 @@ describe.each(lasting.filter(([name]) => name !== 'memory'))(
           results.push(
             (await adapter.write([{ in: 'things', insert: { _id, _version: 1, a: 'x', b: _id } }], {})).ok,
           )
+        const left = await adapter.leftUnique?.(plans)
         await adapter.close()
-        return { results, warned: warn.mock.calls.map(([message, options]) => [message, options]) }
+        return { results, left }
       }
       const first = await open(planOf(['a'], ['a', 'b']), ['1', '2'])
-      expect(first).toEqual({ results: [true, false], warned: [] })
+      expect(first).toEqual({ results: [true, false], left: [] })
 
       const without = await open(planOf(['a', 'b']), ['3'])
       expect(without.results).toEqual([false])
-      expect(without.warned).toEqual([
-        [
-          expect.stringMatching(
-            /^documents of things must still have different values in a, .* drop the index _unique_\w+ /,
-          ),
-          { code: 'COLLECTION_SERVICE_LEFT_UNIQUE' },
-        ],
+      expect(without.left).toEqual([
+        {
+          collection: 'things',
+          fields: ['a'],
+          mend: expect.stringMatching(/^drop the index _unique_\w+ and delete its row in _structures$/),
+        },
       ])
-      expect((await open(planOf(), [])).warned).toHaveLength(2)
-      expect((await open(planOf(['a'], ['a', 'b']), [])).warned).toEqual([])
+      expect((await open(planOf(), [])).left).toHaveLength(2)
+      expect((await open(planOf(['a'], ['a', 'b']), [])).left).toEqual([])
       // Another order of the fields binds as much.
-      expect((await open(planOf(['a'], ['b', 'a']), [])).warned).toEqual([])
-      // Of other collections it says nothing.
-      expect((await open([{ name: 'others', indexes: [] }], [])).warned).toEqual([])
+      expect((await open(planOf(['a'], ['b', 'a']), [])).left).toEqual([])
+      // Other collections are not reported.
+      expect((await open([{ name: 'others', indexes: [] }], [])).left).toEqual([])
     })
   },
 )
 
 describe.each(lasting)('a conflict in what is left unique in %s', (_, createLasting) => {
   const opened = closeAfterEach()
-  afterEach(() => void vi.restoreAllMocks())
 
   test.each([
     ['names nothing that is not declared', false, ['slug']],
     ['names what documents may hold beside what is declared', true, ['slug', 'team']],
   ])('%s', async (_name, additionalProperties, named) => {
-    vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const create = createLasting()
     const start = (settings: object) => {
       const service = createTestService(

@@ -18,6 +18,7 @@ import {
   createDropSurplus,
   createMissing,
   explainOpening,
+  readLeft,
   settleLayout,
 } from './structures/create-missing.js'
 import { createWrite } from './write/write-steps.js'
@@ -182,6 +183,10 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     ...withoutDropped(calls, () => forgetElements(indexes)),
     changes: log.changes,
     snapshot: () => openSnapshot(engine, use),
+    leftUnique: (plans) =>
+      readLeft(read, { schema, engine }, plans).catch((thrown: unknown) => {
+        throw explain(thrown)
+      }),
     async close() {
       const opened = connecting?.catch(() => undefined)
       connecting = undefined

@@ -6,6 +6,7 @@ import { LAYOUT, readLayout } from './layout.js'
 import { createPostgresEngine, DEFAULT_SCHEMA } from './postgres-engine.js'
 import { createReads } from './read/reads.js'
 import { openSnapshot } from './read/snapshot.js'
+import { readLeft } from './structures/create-missing.js'
 
 /**
  * Connects to PostgreSQL only to read documents, and creates nothing. If PostgreSQL does not answer, rejects with the
@@ -42,6 +43,10 @@ export async function readExistingDatabase(
     async snapshot() {
       await settle([])
       return openSnapshot(engine, connections.use)
+    },
+    async leftUnique(plans) {
+      await settle(plans.map(({ name }) => name))
+      return readLeft(connections.use, { schema, engine }, plans)
     },
     close: () => connections.close(),
   }

@@ -1,5 +1,13 @@
 import type { Filter } from '../../core/filter/filter.js'
-import type { Listed, ListQuery, MaybePromise, Snapshot, WriteStep } from '../../core/storage.js'
+import type {
+  CollectionPlan,
+  LeftIndex,
+  Listed,
+  ListQuery,
+  MaybePromise,
+  Snapshot,
+  WriteStep,
+} from '../../core/storage.js'
 import type { SqlDialect, Statement } from './dialect.js'
 import type { Recording } from './log/recorder.js'
 import type { Statements } from './statements.js'
@@ -79,5 +87,7 @@ export interface ExistingDocuments {
   list(collection: string, query: ListQuery): Promise<Listed>
   /** See `StorageAdapter.snapshot`. */
   snapshot(): Promise<Snapshot>
+  /** See `StorageAdapter.leftUnique`. */
+  leftUnique(plans: readonly CollectionPlan[]): Promise<readonly LeftIndex[]>
   close(): Promise<void>
 }

@@ -5,6 +5,7 @@ import { inOneSlice } from '../../core/slices.js'
 import type {
   ChangePage,
   CollectionPlan,
+  LeftIndex,
   Listed,
   ListQuery,
   MaybePromise,
@@ -18,10 +19,10 @@ import { createNotifier } from '../log/notifier.js'
 import { createStructures, explainRecorded } from '../sql/create-structures.js'
 import { quoteName, STRUCTURES } from '../sql/dialect.js'
 import type { IdSearch } from '../sql/engine.js'
+import { findLeft, namesOf, type Recorded } from '../sql/find-left.js'
 import { pinnedIds } from '../sql/pinned-ids.js'
 import { lacking, lapseLogging, structuresOf } from '../sql/structures.js'
 import { tableNameOf } from '../sql/table-names.js'
-import { namesOf, type Recorded, warnOfLeft } from '../sql/warn-of-left.js'
 import { askOn } from './connection/ask-on.js'
 import { type Connection, openReader, openWriter, SMALL_CACHE } from './connection/connection.js'
 import { noteOpenFiles, type OpenFiles, UNWATCHED } from './connection/open-files.js'
@@ -66,9 +67,7 @@ const TABLE = sqliteDialect.structures.table
  */
 function createMissing(connection: Connection, plans: readonly CollectionPlan[]): ReadonlySet<unknown> {
   const wanted = structuresOf(plans, sqliteDialect)
-  const recorded = readRecorded(connection)
-  warnOfLeft(wanted, recorded)
-  const present = namesOf(recorded)
+  const present = namesOf(readRecorded(connection))
   const isWhole = lacking(wanted, present).length === 0 && renamed(connection, plans).length === 0
   if (isWhole && lapseLogging(plans, present, sqliteDialect).length === 0) return present
   connection.execute('BEGIN IMMEDIATE')
@@ -110,6 +109,10 @@ function readRecorded(connection: Connection): readonly Recorded[] {
     throw explainRecorded(sqliteEngine, thrown)
   }
 }
+
+/** See `StorageAdapter.leftUnique`. */
+export const readLeft = (connection: Connection, plans: readonly CollectionPlan[]): readonly LeftIndex[] =>
+  findLeft(structuresOf(plans, sqliteDialect), readRecorded(connection))
 
 /** The maximum number of simultaneous long reads. */
 const CONNECTIONS = 4
@@ -234,6 +237,11 @@ export class Database {
       this.#indexes.set(plan.name, [...new Map(known.map((index) => [index.name, index])).values()])
       this.#finders.set(plan.name, this.#finderOf(plan.name))
     }
+  }
+
+  /** See `StorageAdapter.leftUnique`. */
+  leftUnique(plans: readonly CollectionPlan[]): readonly LeftIndex[] {
+    return readLeft(this.#shortConnection(), plans)
   }
 
   list(collection: string, query: ListQuery): MaybePromise<Listed> {

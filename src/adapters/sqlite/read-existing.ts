@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import type { ExistingDocuments } from '../sql/engine.js'
 import { openExisting } from './connection/connection.js'
+import { readLeft } from './database.js'
 import { explain } from './faults.js'
 import { listExisting } from './read/list-existing.js'
 import { openSnapshot } from './read/snapshot.js'
@@ -18,6 +19,9 @@ export async function readExistingFile(file: string): Promise<ExistingDocuments>
       return listExisting(connection, collection, query)
     },
     snapshot: () => openSnapshot(connection),
+    async leftUnique(plans) {
+      return readLeft(connection, plans)
+    },
     async close() {
       connection.close()
     },

@@ -73,6 +73,7 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
     async snapshot() {
       return place.run((database) => database.snapshot())
     },
+    leftUnique: (plans) => place.run((database) => database.leftUnique(plans)),
     close: () => place.close(),
   }
 }

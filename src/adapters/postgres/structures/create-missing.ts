@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { isServiceError } from '../../../core/errors.js'
 import type { FieldRef } from '../../../core/filter/filter.js'
-import type { CollectionPlan, WriteStep } from '../../../core/storage.js'
+import type { CollectionPlan, LeftIndex, WriteStep } from '../../../core/storage.js'
 import {
   createStructures,
   explainRecorded,
@@ -14,6 +14,7 @@ import {
 import { type ElementsIndex, quoteName, STRUCTURES, type Value } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { messageOf, UnusableStorage } from '../../sql/faults.js'
+import { findLeft, namesOf, type Recorded } from '../../sql/find-left.js'
 import { writeStatement } from '../../sql/statements.js'
 import {
   isIndex,
@@ -24,7 +25,6 @@ import {
   structuresOf,
   tableOf,
 } from '../../sql/structures.js'
-import { namesOf, type Recorded, warnOfLeft } from '../../sql/warn-of-left.js'
 import { drive } from '../connection/drive.js'
 import type { Connections, WorkCaller } from '../connection/lease.js'
 import type { RunStatement } from '../connection/session.js'
@@ -557,9 +557,7 @@ export async function createMissing(
   const wanted = structuresOf(plans, place.engine.dialect)
   const findLapses = (present: ReadonlySet<unknown>): readonly string[] =>
     lapseLogging(plans, present, place.engine.dialect)
-  const recorded = await use(({ run }) => readRecorded(run, place, wanted), {})
-  warnOfLeft(wanted, recorded)
-  const present = namesOf(recorded)
+  const present = namesOf(await use(({ run }) => readRecorded(run, place, wanted), {}))
   const missing = lacking(wanted, present)
   const lapses = findLapses(present)
   if (missing.length === 0 && lapses.length === 0) return
@@ -571,6 +569,16 @@ export async function createMissing(
   if (lapses.length > 0 || missing.some(isNew))
     await use(({ run }) => createNew(run, place, wanted, findLapses), {}, { mayKeepAlive: true })
   await buildIndexes(use, place, wanted)
+}
+
+/** See `StorageAdapter.leftUnique`. */
+export async function readLeft(
+  use: Connections['use'],
+  place: DatabaseSchema,
+  plans: readonly CollectionPlan[],
+): Promise<readonly LeftIndex[]> {
+  const wanted = structuresOf(plans, place.engine.dialect)
+  return findLeft(wanted, await use(({ run }) => readRecorded(run, place, wanted), {}))
 }
 
 /** Ends logs, and creates the missing structures except indexes of existing tables. */

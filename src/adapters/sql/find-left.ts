@@ -1,5 +1,7 @@
 import type { FieldRef } from '../../core/filter/filter.js'
+import type { LeftIndex } from '../../core/storage.js'
 import { nameWhileBuilt } from './create-structures.js'
+import { STRUCTURES } from './dialect.js'
 import { isIndex, type Structure } from './structures.js'
 
 /** A row of the table of structures. */
@@ -13,27 +15,19 @@ export interface Recorded {
 export const namesOf = (recorded: readonly Recorded[]): ReadonlySet<string> =>
   new Set(recorded.map(({ name }) => name))
 
-/**
- * Warns of unique indexes that another configuration created, and that this configuration does not declare. Such an
- * index stays in force, so documents are rejected by a rule that this configuration does not have (CONTRACT.md §7,
- * "Storage").
- */
-export function warnOfLeft(wanted: readonly Structure[], recorded: readonly Recorded[]): void {
+/** Finds the unique indexes that are recorded, but not wanted (`StorageAdapter.leftUnique`). */
+export function findLeft(wanted: readonly Structure[], recorded: readonly Recorded[]): readonly LeftIndex[] {
   const names = new Set(wanted.flatMap(({ name }) => [name, nameWhileBuilt(name)]))
-  // No warning is needed if this configuration declares the same fields as unique in another order or with another
-  // type, because its own index is as strict.
+  // A wanted index over the same fields in another order or with another type is as strict.
   const asked = new Set(wanted.map(({ collection, unique }) => keyOf(collection, unique ?? [])))
   const collections = new Set(wanted.filter((one) => !isIndex(one)).map(({ collection }) => collection))
-  for (const { name, collection, bound } of recorded) {
+  return recorded.flatMap(({ name, collection, bound }) => {
     const fields = JSON.parse(bound) as readonly FieldRef[] | null
     if (!fields || names.has(name) || !collections.has(collection) || asked.has(keyOf(collection, fields)))
-      continue
-    const paths = fields.map(({ path }) => path).join(' and ')
-    process.emitWarning(
-      `documents of ${collection} must still have different values in ${paths}, because another configuration declared this unique, and this configuration does not; to end this, drop the index ${name} and delete its row in _structures`,
-      { code: 'COLLECTION_SERVICE_LEFT_UNIQUE' },
-    )
-  }
+      return []
+    const mend = `drop the index ${name} and delete its row in ${STRUCTURES}`
+    return [{ collection, fields: fields.map(({ path }) => path), mend }]
+  })
 }
 
 const keyOf = (collection: string, fields: readonly FieldRef[]): string =>

@@ -116,7 +116,8 @@ const ROOMS: { readonly [room: string]: readonly string[] } = {
   ],
   'service/hooks': ['service', 'service/store', 'service/write', 'service/batch'],
   'service/consumers': ['service', 'service/store', 'service/hooks'],
-  'service/start': ['service', 'service/store', 'service/write', 'service/changes'],
+  'service/stored': ['service'],
+  'service/start': ['service', 'service/store', 'service/write', 'service/changes', 'service/stored'],
 }
 
 const roomOf = (path: string): string =>

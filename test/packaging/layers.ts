@@ -43,6 +43,7 @@ export const FOLDERS: { readonly [beginning: string]: string } = {
   'core/consumers': 'service',
   'core/batch': 'service',
   'core/start': 'service',
+  'core/stored': 'service',
   'core/http': 'http',
   'core/accounts/routes': 'http',
   'core/changes/routes': 'http',
@@ -81,6 +82,7 @@ export const ROOM_FOLDERS: { readonly [beginning: string]: string } = {
   'core/hooks': 'service/hooks',
   'core/consumers': 'service/consumers',
   'core/start': 'service/start',
+  'core/stored': 'service/stored',
 }
 
 /** What each layer may import beside itself. */

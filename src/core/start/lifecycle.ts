@@ -25,6 +25,7 @@ import { createStore } from '../request/store.js'
 import { endOfTurn } from '../slices.js'
 import type { StorageAdapter, StoredDocument, WriteStep } from '../storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
+import { warnOfStored } from './warn-of-stored.js'
 
 const seeded = new WeakMap<StorageAdapter, Promise<void>>()
 
@@ -256,6 +257,8 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
         ? [SESSIONS_PLAN, LEDGERS_PLAN, DELIVERIES_PLAN]
         : [SESSIONS_PLAN, LEDGERS_PLAN]
       await adapter.open(accounts ? [...plans, ...own] : plans)
+      // Before the seed, which is validated anyway.
+      await warnOfStored(service, adapter)
       await storeSeed(service, adapter)
       await worker?.begin()
       state = 'open'

@@ -148,6 +148,12 @@ export const replaceHash = (before: StoredDocument, field: string, hash: string)
   [HASHES]: { ...(isObject(before[HASHES]) ? before[HASHES] : {}), [field]: hash },
 })
 
+/** Returns the names of the fields whose hashes a document has. */
+export function namesOfHashes(document: StoredDocument): readonly string[] {
+  const hashes = document[HASHES]
+  return isObject(hashes) ? Object.keys(hashes) : []
+}
+
 /** Returns the hash in a hash field. */
 export function readHash(document: StoredDocument, field: string): string | undefined {
   const hashes = document[HASHES]

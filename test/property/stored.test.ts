@@ -1,0 +1,27 @@
+import { describe, expect, test } from 'vitest'
+import { createCollectionService } from '../../src/index.js'
+import { checkData } from '../../src/tools/insight/index.js'
+import { createRandom } from '../../src/tools/testing/adapter/fuzz/random.js'
+import { useLastingStorages } from '../support/storages.js'
+import { checkStored, PLANT_NAMES, randomStored } from '../support/stored-laws.js'
+import { isQuick, rounds, seedOf } from '../support/tier.js'
+
+// CONTRACT.md §7, "Stored documents"; §8, "Check"
+
+const WORLDS = rounds(50, 500)
+
+describe.each(useLastingStorages())('stored documents in %s', (_, createLasting) => {
+  test(`are compared with the configuration: ${WORLDS} random pairs`, { timeout: 600_000 }, async () => {
+    const random = createRandom(seedOf(81))
+    const seen = new Set<string>()
+    for (let i = 0; i < WORLDS; i++) {
+      const world = randomStored(random)
+      for (const plant of Object.values(world.plants)) seen.add(plant)
+      const build = { create: createCollectionService, check: checkData }
+      await checkStored(build, world, createLasting()).catch((thrown: unknown) => {
+        throw new Error(`the pair ${i}, ${JSON.stringify(world.plants)}: ${thrown}`, { cause: thrown })
+      })
+    }
+    if (!isQuick) expect(PLANT_NAMES.filter((plant) => !seen.has(plant))).toEqual([])
+  })
+})

@@ -90,9 +90,35 @@ const REPORT = {
   cut: { count: 1, ids: [idOf(13)] },
   unreadable: { count: 3, ids: [idOf(12), idOf(13), idOf(14)] },
   notUnique: [{ fields: ['code'], count: 2, ids: [idOf(11), idOf(12)], isLeast: false }],
+  misfits: [
+    {
+      field: 'text',
+      error: 'too_long',
+      message: 'must have at most 3 characters',
+      count: 1,
+      ids: [idOf(12)],
+    },
+    { field: 'text', error: 'required', message: 'is required', count: 1, ids: [idOf(13)] },
+    {
+      field: 'hidden',
+      error: 'unknown_property',
+      message: 'is not in the schema',
+      count: 1,
+      ids: [idOf(13)],
+    },
+  ],
+  leftUnique: [],
 }
 const NONE = { count: 0, ids: [] }
-const UNHURT = { documents: 1, invalid: NONE, cut: NONE, unreadable: NONE, notUnique: [] }
+const UNHURT = {
+  documents: 1,
+  invalid: NONE,
+  cut: NONE,
+  unreadable: NONE,
+  notUnique: [],
+  misfits: [],
+  leftUnique: [],
+}
 const EXPECTED = [
   { collection: 'users', ...UNHURT },
   { collection: 'notes', ...REPORT },
@@ -311,7 +337,8 @@ describe('what is printed', () => {
     await adapter.close()
     const { printed } = await run(after, '--data', file)
     expect(printed).toMatch(/^notes +5 +2 +1 +3 +2 \(code\)$/m)
-    expect(printed).toContain(idOf(13))
+    expect(printed).toContain(`notes: text is required (required); in 1: ${idOf(13)}`)
+    expect(printed).not.toContain('no findings')
     const faulty = await run({ collections: 1 }, '--data', file)
     expect(faulty.printed).toContain('not checked')
   })

@@ -8,6 +8,7 @@ export {
   checkData,
   type StoredCount,
   type StoredDocuments,
+  type StoredMisfit,
   type StoredReport,
 } from './check/data/check-data.js'
 export type { Finding } from './check/finding.js'

@@ -79,6 +79,10 @@ const linesOf = (
   { findings, reports, seeded }: CheckResult,
 ): readonly string[] => {
   const paint = isColoured ? coloured : plain
+  const problems = [findings.length > 0, (seeded ?? []).length > 0, !(reports ?? []).every(isSuited)]
+  /** Prints findings, but never that there are none above a problem of another part. */
+  const unlessMisleading = (found: readonly Finding[], lines: readonly string[]): readonly string[] =>
+    found.length === 0 && problems.includes(true) ? [] : lines
   const unchecked = (what: string, isUnchecked: boolean): readonly string[] =>
     isUnchecked ? [`${what} not checked: correct the errors first.`] : []
   const unread = unchecked('The stored documents were', storage !== undefined && !reports)
@@ -93,14 +97,14 @@ const linesOf = (
       ]
     case 'markdown':
       return join(
-        printFindingsAsMarkdown(findings, config),
-        seeded ? printFindingsAsMarkdown(seeded, seed ?? '') : unseeded,
+        unlessMisleading(findings, printFindingsAsMarkdown(findings, config)),
+        seeded ? unlessMisleading(seeded, printFindingsAsMarkdown(seeded, seed ?? '')) : unseeded,
         reports ? printReportsAsMarkdown(reports) : unread,
       )
     case 'text':
       return join(
-        printFindings(findings, config, paint),
-        seeded ? printFindings(seeded, seed ?? '', paint) : unseeded,
+        unlessMisleading(findings, printFindings(findings, config, paint)),
+        seeded ? unlessMisleading(seeded, printFindings(seeded, seed ?? '', paint)) : unseeded,
         reports ? printReports(reports, paint) : unread,
       )
     default:

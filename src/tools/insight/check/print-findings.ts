@@ -1,4 +1,5 @@
 import { toPrintable } from '../../../core/start/printable.js'
+import { describeLeft, describeMisfit, listIds } from '../../../core/stored/describe.js'
 import { layOut, layOutMarkdown, WIDTH, wrap } from '../text/layout.js'
 import { toCode } from '../text/markdown.js'
 import type { Colour, Paint } from '../text/paint.js'
@@ -65,34 +66,33 @@ const rowOf = (report: StoredReport): readonly string[] => [
   countTwins(report),
 ]
 
-/** Returns a line for each kind of affected documents in a collection, with the first ids. */
-const listIds = ({ collection, invalid, cut, unreadable, notUnique }: StoredReport): readonly string[] => {
+/** Returns a line for each kind of affected documents in a collection, with the first ids, and for each left index. */
+const describeAffected = (report: StoredReport): readonly string[] => {
+  const { collection, misfits, unreadable, notUnique, leftUnique } = report
   const named: readonly (readonly [string, StoredCount])[] = [
-    ['invalid', invalid],
-    ['cut', cut],
+    ...misfits.map((misfit) => [describeMisfit(misfit), misfit] as const),
     ['unreadable', unreadable],
     ...notUnique.map((twins) => [`not unique (${twins.fields.join(', ')})`, twins] as const),
   ]
-  return named.flatMap(([what, { count, ids }]) =>
-    count > 0
-      ? [toPrintable(`${collection}, ${what}: ${ids.join(', ')}${count > ids.length ? ', …' : ''}`)]
-      : [],
+  const lines = named.flatMap(([what, found]) =>
+    found.count > 0 ? [`${what}; in ${found.count}: ${listIds(found)}`] : [],
   )
+  return [...lines, ...leftUnique.map(describeLeft)].map((line) => toPrintable(`${collection}: ${line}`))
 }
 
 /** Prints reports on stored documents for people. */
 export const printReports = (reports: readonly StoredReport[], paint: Paint): readonly string[] => {
   const [head = '', ...rows] = layOut([HEAD, ...reports.map(rowOf)])
-  const ids = reports.flatMap(listIds).flatMap((line) => wrap(line, WIDTH))
-  return [paint('bold', head), ...rows, ...(ids.length > 0 ? ['', ...ids] : [])]
+  const lines = reports.flatMap(describeAffected).flatMap((line) => wrap(line, WIDTH))
+  return [paint('bold', head), ...rows, ...(lines.length > 0 ? ['', ...lines] : [])]
 }
 
 /** Prints reports on stored documents as a Markdown table. */
 export const printReportsAsMarkdown = (reports: readonly StoredReport[]): readonly string[] => {
-  const ids = reports.flatMap(listIds).map((line) => `- ${line}`)
-  return [...layOutMarkdown(HEAD, reports.map(rowOf)), ...(ids.length > 0 ? ['', ...ids] : [])]
+  const lines = reports.flatMap(describeAffected).map((line) => `- ${line}`)
+  return [...layOutMarkdown(HEAD, reports.map(rowOf)), ...(lines.length > 0 ? ['', ...lines] : [])]
 }
 
-/** Whether all documents of a collection fit the configuration. */
-export const isSuited = ({ invalid, cut, unreadable, notUnique }: StoredReport): boolean =>
-  invalid.count + cut.count + unreadable.count + notUnique.length === 0
+/** Whether all documents of a collection fit the configuration, and no index of another configuration is left. */
+export const isSuited = ({ invalid, cut, unreadable, notUnique, leftUnique }: StoredReport): boolean =>
+  invalid.count + cut.count + unreadable.count + notUnique.length + leftUnique.length === 0

@@ -1,15 +1,20 @@
 import type { Demand } from '../../../../core/claims/query/demands.js'
 import type { Collection } from '../../../../core/config/plan.js'
-import { readFields, readHash } from '../../../../core/documents/write/stored-document.js'
-import type { Fault } from '../../../../core/errors.js'
 import { afterId } from '../../../../core/filter/after-id.js'
 import { compileField } from '../../../../core/filter/compare.js'
 import { compileFilter, type Predicate } from '../../../../core/filter/matches.js'
-import { toPointerPart } from '../../../../core/json/pointer.js'
 import { OWNER } from '../../../../core/permissions/grants.js'
 import { buildCondition, isOperator } from '../../../../core/query/condition.js'
-import type { IndexPlan, Listed, ListQuery, MaybePromise, StoredDocument } from '../../../../core/storage.js'
-import type { JsonObject } from '../../../../core/types.js'
+import type {
+  CollectionPlan,
+  IndexPlan,
+  LeftIndex,
+  Listed,
+  ListQuery,
+  MaybePromise,
+  StoredDocument,
+} from '../../../../core/storage.js'
+import { createTally, MAX_IDS, UNDECLARED } from '../../../../core/stored/misfits.js'
 import { compileForInsight } from '../../compile.js'
 import type { InsightOptions } from '../../options.js'
 import { variablesIn } from '../satisfy.js'
@@ -41,9 +46,6 @@ const BITS = 2 ** 27
 /** The maximum number of characters, and of values, of suspected duplicates in memory. */
 const MAX_CHARACTERS = 16 * 1024 * 1024
 const MAX_VALUES = 100_000
-
-/** The maximum number of `_id`s that a report lists. */
-const MAX_IDS = 5
 
 /** Creates the finder for a unique index. Stores a few bits per value, and whole values only if they may be shared. */
 function createTwinFinder({ fields }: IndexPlan): TwinFinder {
@@ -118,38 +120,12 @@ function firstOf(lists: readonly (readonly string[])[]): readonly string[] {
   return first
 }
 
-/** Checks how a configuration would treat a stored document. */
-interface DocumentJudge {
-  isInvalid(document: StoredDocument): boolean
-  isCut(document: StoredDocument): boolean
-  isUnreadable(document: StoredDocument): boolean
-}
-
-const withoutNames = (fields: JsonObject, names: ReadonlySet<string>): JsonObject =>
-  names.size === 0 ? fields : Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name)))
-
-const UNDECLARED = 'unknown_property'
-
-function createJudge(scope: CheckScope, collection: Collection): DocumentJudge {
-  const { hashes, validate } = collection
-  const names = new Set(hashes.map(({ name }) => name))
-  const places = new Map(hashes.map(({ name }) => [toPointerPart(name), name]))
-  // Hashes are stored separately from fields, so a stored field with the name of a hash is not validated.
-  const find = (document: StoredDocument, isRelevant: (fault: Fault) => boolean): boolean =>
-    validate(withoutNames(readFields(document), names), { limit: 1, isRelevant }).length > 0
+/** Compiles the test of whether no rule lets anyone read a document, in a collection that has read rules. */
+function compileUnreadable(scope: CheckScope, collection: Collection): (document: StoredDocument) => boolean {
   const readers = scope.rules
     .filter((placed) => placed.collection === collection && placed.operation === 'read')
     .map(compileReader)
-  return {
-    isInvalid: (document) =>
-      find(document, ({ path, code }) => {
-        const secret = places.get(path)
-        const isKept = code === 'required' && secret !== undefined && readHash(document, secret) !== undefined
-        return code !== UNDECLARED && !isKept
-      }),
-    isCut: (document) => find(document, ({ code }) => code === UNDECLARED),
-    isUnreadable: (document) => readers.length > 0 && !readers.some((mayRead) => mayRead(document)),
-  }
+  return (document) => readers.length > 0 && !readers.some((mayRead) => mayRead(document))
 }
 
 /** Compiles a test of whether a rule lets at least one possible caller read a document. */
@@ -187,6 +163,8 @@ function compileDemand(demand: Demand, { paths }: Collection): Predicate {
 /** A source of stored documents: an open adapter, or any object with this method. */
 export interface StoredDocuments {
   list(collection: string, query: ListQuery): MaybePromise<Listed>
+  /** See `StorageAdapter`. Without it, no report has `leftUnique`. */
+  leftUnique?(plans: readonly CollectionPlan[]): MaybePromise<readonly LeftIndex[]>
 }
 
 /** The number of affected documents in a collection. */
@@ -194,6 +172,18 @@ export interface StoredCount {
   readonly count: number
   /** The first `_id`s of these documents, at most five. */
   readonly ids: readonly string[]
+}
+
+/** A way in which documents do not fit the schema. It contains no values. */
+export interface StoredMisfit extends StoredCount {
+  /** The dotted path of a declared field, or of a stored name that is not declared; `*` for all further such names. */
+  readonly field: string
+  /** The code of the validation error, such as `required`; `unknown_property` for a name that is not declared. */
+  readonly error: string
+  /** The end of a sentence that begins with the field. */
+  readonly message: string
+  /** For a name that is not declared: the field that no document has and that may be its new name. */
+  readonly renamed?: string
 }
 
 /** How well a configuration fits the stored documents of a collection. */
@@ -204,15 +194,19 @@ export interface StoredReport {
   readonly invalid: StoredCount
   /** Documents with undeclared properties, which no response shows. */
   readonly cut: StoredCount
+  /** What is invalid or cut: one element for each field and error. */
+  readonly misfits: readonly StoredMisfit[]
   /** Documents that no rule lets anyone read, in a collection that has read rules. */
   readonly unreadable: StoredCount
   /** For each unique index with duplicate values: the documents that share these values. */
   readonly notUnique: readonly Twins[]
+  /** The fields of each unique index of another configuration that is still in force, and how an operator ends it. */
+  readonly leftUnique: readonly Pick<LeftIndex, 'fields' | 'mend'>[]
 }
 
 /**
- * Counts the stored documents that are invalid, cut, unreadable or not unique under a configuration (CONTRACT.md §8,
- * "Check"). Reads all documents page by page, in bounded memory, and changes nothing. Throws `ConfigError`, and errors
+ * Counts the stored documents that are invalid, cut, unreadable or not unique under a configuration, by field and error
+ * (CONTRACT.md §8, "Check"). Reads all documents page by page, in bounded memory, and changes nothing. Throws `ConfigError`, and errors
  * of the storage.
  *
  * @param storage an adapter that is already open. This function does not open it, because that would create missing
@@ -232,9 +226,16 @@ export async function checkData(
 ): Promise<readonly StoredReport[]> {
   const plan = compileForInsight(config, options)
   const scope = createScope(options, plan)
+  const collections = [...plan.collections.values()]
+  const left = (await storage.leftUnique?.(collections.map((collection) => collection.storage))) ?? []
   const reports: StoredReport[] = []
-  for (const collection of plan.collections.values())
-    reports.push(await checkCollection(scope, collection, storage))
+  for (const collection of collections) {
+    const { name } = collection
+    const leftUnique = left.flatMap(({ collection, fields, mend }) =>
+      collection === name ? [{ fields, mend }] : [],
+    )
+    reports.push({ ...(await checkCollection(scope, collection, storage)), leftUnique })
+  }
   return reports
 }
 
@@ -242,16 +243,18 @@ async function checkCollection(
   scope: CheckScope,
   collection: Collection,
   storage: StoredDocuments,
-): Promise<StoredReport> {
-  const { isInvalid, isCut, isUnreadable } = createJudge(scope, collection)
+): Promise<Omit<StoredReport, 'leftUnique'>> {
+  const isUnreadable = compileUnreadable(scope, collection)
   const finders = collection.storage.indexes.filter(({ unique }) => unique).map(createTwinFinder)
+  const tally = createTally(collection)
   const [invalid, cut, unreadable] = [createCounter(), createCounter(), createCounter()]
   let documents = 0
   for await (const page of readPages(storage, collection.name)) {
     documents += page.length
     for (const document of page) {
-      if (isInvalid(document)) invalid.add(document)
-      if (isCut(document)) cut.add(document)
+      const errors = await tally.note(document)
+      if ([...errors].some((error) => error !== UNDECLARED)) invalid.add(document)
+      if (errors.has(UNDECLARED)) cut.add(document)
       if (isUnreadable(document)) unreadable.add(document)
       for (const { note } of finders) note(document)
     }
@@ -270,6 +273,7 @@ async function checkCollection(
     notUnique,
     invalid: invalid.result(),
     cut: cut.result(),
+    misfits: tally.result().map(({ pointer, ...misfit }) => misfit),
     unreadable: unreadable.result(),
   }
 }

@@ -7,7 +7,7 @@ import type * as StoredDocuments from '../../src/core/documents/write/stored-doc
 import type * as WarnOfStored from '../../src/core/start/warn-of-stored.js'
 import type * as Misfits from '../../src/core/stored/misfits.js'
 import { createRandom } from '../../src/tools/testing/adapter/fuzz/random.js'
-import { checkStored, randomStored, type StoredBuild } from '../support/stored-laws.js'
+import { checkStored, randomStored, reopened, type StoredBuild } from '../support/stored-laws.js'
 import { choose } from './choose.js'
 import { fails, loadMutant, type Mutant } from './create-mutant.js'
 
@@ -23,7 +23,11 @@ async function play(load: () => Promise<StoredBuild & Pick<Sqlite, 'createSqlite
   const random = createRandom(SEED)
   for (let i = 0; i < WORLDS; i++) {
     const file = join(folder, `${i}.db`)
-    await checkStored(build, randomStored(random), () => createSqliteAdapter({ file }))
+    await checkStored(
+      build,
+      randomStored(random),
+      reopened(() => createSqliteAdapter({ file })),
+    )
   }
 }
 
@@ -105,18 +109,24 @@ const mutants: readonly Mutant[] = [
     async (original) => {
       const { warnOfStored } = (await original()) as typeof WarnOfStored
       return {
-        warnOfStored: ((service, adapter) =>
-          warnOfStored(service, {
-            ...adapter,
-            list: (name, query) => adapter.list(name, { ...query, limit: 1 }),
-          })) satisfies typeof warnOfStored,
+        warnOfStored: ((service, adapter) => {
+          const begin: typeof service.background.begin = (work) =>
+            service.background.begin(({ store, ...scope }) => {
+              const own: typeof store.own = (name) => {
+                const reader = store.own(name)
+                return { ...reader, list: (query) => reader.list({ ...query, limit: 1 }) }
+              }
+              return work({ ...scope, store: { ...store, own } })
+            })
+          warnOfStored({ ...service, background: { begin } }, adapter)
+        }) satisfies typeof warnOfStored,
       }
     },
   ],
   [
     'a start compares nothing',
     '../../src/core/start/warn-of-stored.js',
-    async () => ({ warnOfStored: async () => {} }),
+    async () => ({ warnOfStored: () => {} }),
   ],
 ]
 

@@ -189,6 +189,7 @@ const REASONS: { readonly [path: string]: string } = {
   'support/judged-respond.ts': 'looks at who does',
   'support/laws.ts': 'stores documents of another configuration at random',
   'support/service.ts': 'hands on what a test says of its documents',
+  'support/stored-laws.ts': 'starts a service with another configuration',
   'support/stored.ts': 'stores the documents of a table past the service',
   'support/write-laws.ts': 'stores documents of another configuration at random',
   'vitest.config.ts': 'puts what judges in its place',

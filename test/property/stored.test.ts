@@ -3,7 +3,7 @@ import { createCollectionService } from '../../src/index.js'
 import { checkData } from '../../src/tools/insight/index.js'
 import { createRandom } from '../../src/tools/testing/adapter/fuzz/random.js'
 import { useLastingStorages } from '../support/storages.js'
-import { checkStored, PLANT_NAMES, randomStored } from '../support/stored-laws.js'
+import { checkStored, PLANT_NAMES, randomStored, reopened } from '../support/stored-laws.js'
 import { isQuick, rounds, seedOf } from '../support/tier.js'
 
 // CONTRACT.md §7, "Stored documents"; §8, "Check"
@@ -18,7 +18,7 @@ describe.each(useLastingStorages())('stored documents in %s', (_, createLasting)
       const world = randomStored(random)
       for (const plant of Object.values(world.plants)) seen.add(plant)
       const build = { create: createCollectionService, check: checkData }
-      await checkStored(build, world, createLasting()).catch((thrown: unknown) => {
+      await checkStored(build, world, reopened(createLasting())).catch((thrown: unknown) => {
         throw new Error(`the pair ${i}, ${JSON.stringify(world.plants)}: ${thrown}`, { cause: thrown })
       })
     }

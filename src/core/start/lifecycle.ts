@@ -257,11 +257,12 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
         ? [SESSIONS_PLAN, LEDGERS_PLAN, DELIVERIES_PLAN]
         : [SESSIONS_PLAN, LEDGERS_PLAN]
       await adapter.open(accounts ? [...plans, ...own] : plans)
-      // Before the seed, which is validated anyway.
-      await warnOfStored(service, adapter)
+      // Documents in memory that no other service stored are those of the seed, which is validated.
+      const isFresh = adapter.system === 'memory' && !seeded.has(adapter)
       await storeSeed(service, adapter)
       await worker?.begin()
       state = 'open'
+      if (!isFresh) warnOfStored(service, adapter)
       return undefined
     } catch (cause) {
       state = 'failed'

@@ -314,6 +314,7 @@ export interface StorageAdapter {
    * snapshot. Dumps need this method.
    */
   snapshot?(): Promise<Snapshot>
+  /**
    * Returns the unique indexes of the plans' collections that are still in force although the plans do not declare them.
    * An index over the same fields in another order, or with other types, counts as declared. Creates nothing. Without
    * this method, the service does not report such indexes.

@@ -166,11 +166,7 @@ test('both engines have the tables that the page names, and their columns', asyn
   expect([...sqlite.keys()]).toEqual(expect.arrayContaining(collections))
   for (const [table, columns] of sqlite)
     if (table.startsWith('c_'))
-      expect([table, columns, postgres.get(table)]).toEqual([
-        table,
-        ['_id', 'document'],
-        ['_id', 'document'],
-      ])
+      expect([table, columns, postgres.get(table)]).toEqual([table, ['_id', 'document'], ['_id', 'document']])
 
   const described = rowsBelow('column of `_log` |')
   const columnsOf = (place: number) =>

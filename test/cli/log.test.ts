@@ -121,7 +121,7 @@ async function sendRaw(origin: string, text: string): Promise<string> {
 }
 
 const REJECTED: readonly (readonly [what: string, text: string, status: string, code: string])[] = [
-  ['a line without a version', 'GET /s3cret\r\n\r\n', '400 Bad Request', 'HPE_INVALID_CONSTANT'],
+  ['a line of another protocol', 'GET /s3cret RTSP\r\n\r\n', '400 Bad Request', 'HPE_INVALID_CONSTANT'],
   ['no method', 's3cret\r\n\r\n', '400 Bad Request', 'HPE_INVALID_METHOD'],
   [
     'headers that are too large',
@@ -147,7 +147,7 @@ test.each(REJECTED)('a request that Node rejects is an entry: %s', async (_, tex
 
 test('many requests that Node rejects are counted, in at most one entry a second', async () => {
   const { serving, origin } = await serve(start)
-  await Promise.all(Array.from({ length: 30 }, () => sendRaw(origin, 'GET /\r\n\r\n')))
+  await Promise.all(Array.from({ length: 30 }, () => sendRaw(origin, 'GET / RTSP\r\n\r\n')))
   const rejections = () =>
     entriesOf(serving).flatMap(({ message, time, count }) =>
       message === 'rejected by Node' ? [{ at: Date.parse(String(time)), count: Number(count) }] : [],
@@ -175,7 +175,7 @@ test('without JSON, a request that Node rejects is a line', async () => {
   await writeFiles({ 'config.json': config })
   const serving = start('--port', '0')
   const [origin] = await serving.printed(ORIGIN)
-  await sendRaw(origin, 'GET /s3cret\r\n\r\n')
+  await sendRaw(origin, 'GET /s3cret RTSP\r\n\r\n')
   await serving.printed(/^Rejected by Node: 1 HPE_INVALID_CONSTANT (?:::1|127\.0\.0\.1)$/m)
   expect(serving.stdout()).not.toContain('s3cret')
 })

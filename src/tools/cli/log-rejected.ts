@@ -6,8 +6,11 @@ export interface Rejected {
   readonly connection: string | undefined
 }
 
-/** The codes of Node for requests that it rejects. The errors of connections have other ones. */
-const CODES = /^(?:HPE|ERR_HTTP)_/
+/**
+ * The codes of Node for requests that it rejects. The errors of connections have other ones, but for a client that
+ * disconnects within the headers, which Node calls an invalid end.
+ */
+const CODES = /^(?:HPE_(?!INVALID_EOF_STATE$)|ERR_HTTP_)/
 
 /** Whether an error of a connection says that Node rejected a request. Node has answered it with 400, 408, 413 or 431. */
 export const isRejection = ({ code = '' }: NodeJS.ErrnoException): boolean => CODES.test(code)

@@ -102,7 +102,7 @@ const MUTANTS: readonly Mutant[] = [
           ...placed.collection,
           permissions: {
             ...placed.collection.permissions,
-            read: new Map<string, unknown>([...placed.collection.permissions.read, ['*', true]]) as never,
+            read: new Map([...placed.collection.permissions.read, ['*', placed.rule]]),
           },
         },
       })),

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { checkConfig, type Finding } from '../../src/tools/insight/index.js'
 import { createRandom, type Random } from '../../src/tools/testing/adapter/fuzz/random.js'
 import { fillAll, markFilled } from '../support/insight/filled.js'
-import { createJudge, type Judge } from '../support/insight/judge.js'
-import { randomConfig } from '../support/insight/random-config.js'
+import { createJudge, type Judge, judgeCollection } from '../support/insight/judge.js'
+import { randomConfig, randomRule } from '../support/insight/random-config.js'
 import {
   bodiesOf,
   CALLERS,
@@ -21,6 +21,8 @@ import { isLong, perRound, rounds, seedOf } from '../support/tier.js'
 // CONTRACT.md §8, "Check": each finding is sure. Where all callers, documents and requests can be asked, none contradicts it.
 
 const CONFIGS = rounds(30, 2000)
+/** The number of configurations with rules for strangers. */
+const OPENED = rounds(30, 500)
 /** The most documents that are tried with each body, and without one. */
 const TRIED = isLong ? { update: 12, other: 1000 } : { update: 2, other: 40 }
 
@@ -141,6 +143,46 @@ const writesNothing: Refute = (config, place, random) => {
   return undefined
 }
 
+/** Whether some request of an anonymous caller is accepted and writes. */
+function mayStrangers(
+  { collections }: SmallConfig,
+  { name, operation }: Pick<Place, 'name' | 'operation'>,
+): boolean {
+  const collection = collections[name]
+  const { judge, findGround, update } = judgeCollection(collection)
+  const documents = accepted(collection.schema)
+  // Every combination of values is a body, because as many as four fields may be required.
+  const bodies = documents.filter(({ createdBy }) => createdBy === null).map(pick)
+  if (operation === 'create')
+    return bodies.some((body) => judge(null, {}, { collection: name, operation, body }).status === 201)
+  if (operation === 'delete')
+    return documents.some((document) => judge(null, document, { collection: name, operation }).status === 204)
+  const patches = bodiesOf(collection.schema, 'patch')
+  return documents.some((document) => {
+    const ground = findGround(null, document)
+    if ('status' in ground) return false
+    const isWritten = (body: Json, isPut: boolean): boolean => {
+      const chosen = update(ground, body, isPut)
+      return 'fields' in chosen && chosen.writes
+    }
+    return patches.some((body) => isWritten(body, false)) || bodies.some((body) => isWritten(body, true))
+  })
+}
+
+/** The same configuration with rules for strangers. */
+function openToStrangers({ collections }: SmallConfig, random: Random): SmallConfig {
+  const open = (name: CollectionName) => {
+    const { schema, permissions } = collections[name]
+    const rules = OPERATIONS.map((one) => [one, random.chance(0.2) || randomRule(random, schema, one, {})])
+    return { schema, permissions: { ...permissions, '*': Object.fromEntries(rules) } }
+  }
+  return { collections: { things: open('things'), notes: open('notes') } }
+}
+
+/** Whether the rules for strangers compare by order: the universe has too few values between two others. */
+const isBeyondValues = ({ collections }: SmallConfig, name: CollectionName): boolean =>
+  /"\$[gl]te?"/.test(JSON.stringify(collections[name].permissions['*']))
+
 const pick = (document: Json): Json =>
   Object.fromEntries(FIELDS.flatMap((name) => (name in document ? [[name, document[name]]] : [])))
 
@@ -201,3 +243,27 @@ test.each([false, true])(
       expect(seen.get(code)).toBeGreaterThan(0)
   },
 )
+
+test('what anonymous callers may write is found in production, and nothing else', () => {
+  const seen = new Map<string, number>()
+  for (let seed = 1; seed <= OPENED; seed++) {
+    const random = createRandom(seedOf(seed))
+    const config = openToStrangers(randomConfig(random), random)
+    const findings = checkConfig(config, { authenticate: true, production: true })
+    if (findings.some(({ code }) => code === 'invalid_config')) continue
+    for (const name of COLLECTIONS)
+      for (const operation of ['create', 'update', 'delete'] as const) {
+        const code = operation === 'create' ? 'anonymous_create' : 'anonymous_change'
+        const pointer = `/collections/${name}/permissions/*/${operation}`
+        const isFound = findings.some((one) => one.code === code && one.pointer === pointer)
+        const isInPower = mayStrangers(config, { name, operation })
+        if (isFound && !isInPower && isBeyondValues(config, name)) continue
+        const context = JSON.stringify({ seed, pointer, config })
+        expect({ context, isFound }).toEqual({ context, isFound: isInPower })
+        const what = isFound ? code : `no ${code}`
+        seen.set(what, (seen.get(what) ?? 0) + 1)
+      }
+  }
+  for (const code of ['anonymous_create', 'anonymous_change'])
+    for (const what of [code, `no ${code}`]) expect(perRound(seen.get(what) ?? 0, OPENED)).toBeGreaterThan(0)
+})

@@ -36,6 +36,7 @@ export const GRANT = '/collections/notes/permissions/*'
 const create = `note anonymous_create ${GRANT}/create`
 const change = (operation: string): string => `warning anonymous_change ${GRANT}/${operation}`
 const OPEN = { state: 'open' }
+const DONE = { state: 'done' }
 
 /** Permissions, and what is found about the rights of anonymous callers. */
 export const RIGHTS: readonly (readonly [what: string, permissions: object, found: readonly string[]])[] = [
@@ -64,6 +65,19 @@ export const RIGHTS: readonly (readonly [what: string, permissions: object, foun
   [
     'updating under a condition on the caller',
     { '*': { read: true, update: { where: { team: '$user.team' } } }, user: { create: true } },
+    [],
+  ],
+  [
+    'changing other documents than they read',
+    {
+      '*': { read: { where: OPEN }, update: { where: DONE }, delete: { where: DONE } },
+      user: { create: true },
+    },
+    [],
+  ],
+  [
+    'updating to a state that they can neither read nor give',
+    { '*': { read: { where: OPEN }, update: { pick: ['title'], check: DONE } }, user: { create: true } },
     [],
   ],
   [

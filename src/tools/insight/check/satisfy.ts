@@ -14,7 +14,7 @@ export interface Situation {
   readonly validate: BodyValidator
   /** The completely known values, by path; `undefined` for a value that is known to be missing. */
   readonly fixed?: ReadonlyMap<string, unknown>
-  /** The paths of objects that exist, but whose properties are only partly known. */
+  /** The paths of fields that have a value, which is unknown or, in an object, only partly known. */
   readonly there?: ReadonlySet<string>
   /** Required top-level fields that the document may still lack. */
   readonly lacking?: ReadonlySet<string>
@@ -239,8 +239,11 @@ function isListPossible(field: Field, demands: readonly Demand[], situation: Sit
   const wanted = narrowed.flatMap(({ room, demand: { operator } }) =>
     room.mayBeMissing || ['$exists', '$ne', '$nin'].includes(operator) ? [] : [room],
   )
+  const isThere = known ? !isGone : isAlwaysThere(field.path, situation) || situation.there?.has(field.path)
+  if (isThere && rooms.some(({ mayBeThere }) => !mayBeThere)) return false
+  if (isGone && rooms.some(({ mayBeMissing }) => !mayBeMissing)) return false
   if (wanted.length === 0) return true
-  if (isGone || rooms.some(({ mayBeThere }) => !mayBeThere)) return false
+  if (rooms.some(({ mayBeThere }) => !mayBeThere)) return false
   const without = rooms.flatMap((room) => room.without)
   return wanted.every(
     ({ only }) =>

@@ -1,5 +1,6 @@
-import { joinWays, type Ways } from '../../../../core/claims/query/demands.js'
+import { ANY_WAY, joinWays, type Ways } from '../../../../core/claims/query/demands.js'
 import { collectSubjects } from '../../../../core/config/find-warnings.js'
+import type { Collection } from '../../../../core/config/plan.js'
 import type { Field } from '../../../../core/fields/field-type.js'
 import { applyDefaults, normalise, normaliseProperties } from '../../../../core/fields/schema/normalise.js'
 import { forUpdate } from '../../../../core/fields/schema/update-fields.js'
@@ -155,13 +156,17 @@ export const findUnmeetable: Check = (scope, report) => {
   }
 }
 
+/** The known values of a written document (`fixed`), and the paths of fields that certainly have some value (`there`). */
+type KnownDocument = { readonly fixed: Map<string, unknown>; readonly there: Set<string> }
+
 /**
  * Describes a document that a create rule stores. Fields that the rule does not accept have the value of `set`, their
  * default, or no value.
  */
-function situateCreate(scope: CheckScope, placed: LocatedRule): Situation {
+export function situateCreate(scope: CheckScope, placed: LocatedRule): Situation & KnownDocument {
   const { collection, rule } = placed
   const fixed = new Map<string, unknown>()
+  const there = new Set<string>()
   for (const field of collection.fields) {
     const { name } = field
     const isAccepted = acceptsProperty(rule, name, collection)
@@ -169,12 +174,15 @@ function situateCreate(scope: CheckScope, placed: LocatedRule): Situation {
     const isSet = rule.set.has(name)
     if (isSet ? isConstant(rule.set.get(name)) : !isAccepted && !isCredential)
       fixFilled(fixed, field, isSet ? { [name]: rule.set.get(name) } : {})
+    else if (hasDefault(field)) there.add(name)
   }
   // An account is its own creator, so `createdBy` has a value even after an anonymous registration.
   if (scope.isForAnonymous(placed) && scope.plan.auth?.users !== collection) fixed.set('createdBy', undefined)
   // The service evaluates `check` before a hook fills these fields.
-  return { ...scope.situate(placed), fixed, lacking: collection.fills }
+  return { ...scope.situate(placed), fixed, there, lacking: collection.fills }
 }
+
+const hasDefault = (field: Field): boolean => applyDefaults([field], {}, TIMES[0])[field.name] !== undefined
 
 /** Adds the value that a field has after defaults are applied, unless that value depends on the time. */
 function fixFilled(fixed: Map<string, unknown>, field: Field, given: JsonObject): void {
@@ -183,7 +191,7 @@ function fixFilled(fixed: Map<string, unknown>, field: Field, given: JsonObject)
   if (isEqualJson(value, other)) fixed.set(field.name, orMissing(value))
 }
 
-const TIMES: readonly string[] = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z']
+const TIMES = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'] as const
 
 const isNamed = ({ plan: { auth } }: CheckScope, name: string): boolean =>
   name === auth?.identifier.name || name === auth?.secret.name
@@ -192,9 +200,6 @@ const orMissing = (value: unknown): unknown => (value === null ? undefined : val
 
 /** Whether a `set` value depends on neither the caller nor the time. */
 const isConstant = (value: unknown): boolean => findVariables(value).length === 0
-
-/** The known values of an updated document (`fixed`), and the paths of objects that certainly exist (`there`). */
-type KnownDocument = { readonly fixed: Map<string, unknown>; readonly there: Set<string> }
 
 /**
  * Adds the values that `set` certainly gives a field, in a PATCH and in a PUT. In an object, only the properties that
@@ -228,17 +233,26 @@ function knowUpdated({ collection: { fields }, rule }: LocatedRule, mode: 'patch
   return known
 }
 
-/** Whether an updated document can meet `check`. Fields that an update cannot change still meet the rule's `where`. */
-function isMetByUpdate(scope: CheckScope, placed: LocatedRule): boolean {
-  const { rule } = placed
+/**
+ * Whether an updated document can meet `check`. Fields that an update cannot change still meet the rule's `where`, and
+ * `seen`, which the stored document meets too.
+ */
+export function isMetByUpdate(scope: CheckScope, placed: LocatedRule, seen: Ways = ANY_WAY): boolean {
+  const { rule, collection } = placed
   const stays = (path: string): boolean => {
     const [top = ''] = path.split('.')
-    return top !== 'updatedAt' && !rule.set.has(top) && !mayChange(placed, path)
+    const isFree = rule.set.has(top) && !isImmutable(collection, top)
+    return top !== 'updatedAt' && !isFree && !mayChange(placed, path)
   }
-  const stored: Ways = waysOfRule(rule).map((way) => way.filter(({ path }) => stays(path)))
+  const stored: Ways = joinWays([waysOfRule(rule), seen], 'and').map((way) =>
+    way.filter(({ path }) => stays(path)),
+  )
   const own: Ways = rule.subject === OWNER ? [[OWN]] : [[]]
   const ways = joinWays([rule.check.ways, stored, own], 'and')
   return (['patch', 'put'] as const).some((mode) =>
     isPossible(ways, { ...scope.situate(placed), ...knowUpdated(placed, mode) }),
   )
 }
+
+const isImmutable = ({ fields }: Collection, name: string): boolean =>
+  fields.some((field) => field.name === name && field.definition.immutable === true)

@@ -1,7 +1,8 @@
+import { joinWays } from '../../../../core/claims/query/demands.js'
 import type { ServicePlan } from '../../../../core/config/plan.js'
 import { isObject } from '../../../../core/json/own-properties.js'
 import { toPointerPart } from '../../../../core/json/pointer.js'
-import { EVERYONE } from '../../../../core/permissions/grants.js'
+import { EVERYONE, includesProperty } from '../../../../core/permissions/grants.js'
 import { isPossible } from '../satisfy.js'
 import {
   type Check,
@@ -11,17 +12,51 @@ import {
   needsCaller,
   waysOfRule,
 } from '../scope.js'
+import { isMetByUpdate, situateCreate } from './never.js'
+
+/** The same scope, in which every caller is anonymous. */
+function amongStrangers(scope: CheckScope): CheckScope {
+  const isLacking = (variable: string): boolean => isOfCaller(scope.plan, variable)
+  return {
+    ...scope,
+    isForAnonymous: () => true,
+    situate: ({ collection: { paths, validate } }) => ({ paths, validate, isLacking }),
+  }
+}
 
 /** Whether an anonymous caller can use a rule on at least one document. */
-function isForStrangers(scope: CheckScope, placed: LocatedRule): boolean {
-  const { subject, rule, operation } = placed
-  if (subject !== EVERYONE || needsCaller(scope, rule)) return false
-  const situation = {
-    ...scope.situate(placed),
-    isLacking: (variable: string) => isOfCaller(scope.plan, variable),
-  }
-  const isMet = isPossible(rule.check.ways, situation)
-  return operation === 'create' ? isMet : isMet && isPossible(waysOfRule(rule), situation)
+const isForStrangers = (scope: CheckScope, placed: LocatedRule): boolean =>
+  placed.subject === EVERYONE &&
+  !needsCaller(scope, placed.rule) &&
+  (placed.operation === 'create' ? canCreate : canChange)(amongStrangers(scope), placed)
+
+/** Whether a rule can store a new document: it fills what is required, and meets its `check`. */
+function canCreate(scope: CheckScope, placed: LocatedRule): boolean {
+  const { fields, fills } = placed.collection
+  const situation = situateCreate(scope, placed)
+  const isFilled = fields.every(
+    ({ name, definition: { required } }) => !required || fills.has(name) || !isMissing(situation.fixed, name),
+  )
+  return isFilled && isPossible(placed.rule.check.ways, situation)
+}
+
+const isMissing = (fixed: ReadonlyMap<string, unknown>, name: string): boolean =>
+  fixed.has(name) && fixed.get(name) === undefined
+
+/** Whether a rule can change or delete a document that its callers, who are everyone, may also read. */
+function canChange(scope: CheckScope, placed: LocatedRule): boolean {
+  const { rule, operation, collection } = placed
+  const reader = collection.permissions.read.get(EVERYONE)
+  if (!reader) return false
+  const seen = waysOfRule(reader)
+  if (!isPossible(joinWays([waysOfRule(rule), seen], 'and'), scope.situate(placed))) return false
+  if (operation === 'delete') return true
+  // An update never sets an immutable field that its caller may not read.
+  const isClosed = collection.fields.some(
+    ({ name, definition }) =>
+      definition.immutable && rule.set.has(name) && !includesProperty(reader.properties, name),
+  )
+  return !isClosed && isMetByUpdate(scope, placed, seen)
 }
 
 /** Finds collections in which anonymous callers can create documents, except accounts, which they register. */
@@ -38,14 +73,14 @@ const noteAnonymousCreates: Check = (scope, report) => {
 }
 
 /**
- * Finds collections in which anonymous callers can update or delete documents. Skips those that anonymous callers may
- * not read, because they can change nothing there.
+ * Finds collections in which anonymous callers can update or delete documents. Skips documents that anonymous callers
+ * may not read, because they cannot change them.
  */
 const findAnonymousChanges: Check = (scope, report) => {
   for (const placed of scope.rules) {
     const { operation, collection, pointer } = placed
     const isChange = operation === 'update' || operation === 'delete'
-    if (isChange && collection.permissions.read.get(EVERYONE) && isForStrangers(scope, placed))
+    if (isChange && isForStrangers(scope, placed))
       report
         .within(pointer)
         .fault('anonymous_change', `anyone may ${operation} documents of others in ${collection.name}`)

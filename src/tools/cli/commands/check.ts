@@ -79,10 +79,10 @@ const linesOf = (
   { findings, reports, seeded }: CheckResult,
 ): readonly string[] => {
   const paint = isColoured ? coloured : plain
-  const problems = [findings.length > 0, (seeded ?? []).length > 0, !(reports ?? []).every(isSuited)]
-  /** Prints findings, but never that there are none above a problem of another part. */
+  const hasMisfits = !(reports ?? []).every(isSuited)
+  /** Prints findings, but never that there are none above stored documents that do not fit. */
   const unlessMisleading = (found: readonly Finding[], lines: readonly string[]): readonly string[] =>
-    found.length === 0 && problems.includes(true) ? [] : lines
+    found.length === 0 && hasMisfits ? [] : lines
   const unchecked = (what: string, isUnchecked: boolean): readonly string[] =>
     isUnchecked ? [`${what} not checked: correct the errors first.`] : []
   const unread = unchecked('The stored documents were', storage !== undefined && !reports)

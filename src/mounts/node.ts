@@ -481,7 +481,7 @@ function send(
   if (typeof body === 'string') all['content-length'] = Buffer.byteLength(body)
   else if (body !== null && !isStream(body)) all['content-length'] = body.length
   const isEarly = !isRead && response.req !== undefined && leavesBodyUnread(response.req)
-  if (isEarly) all.connection = 'close'
+  if (isEarly || endsConnection(response, headers)) all.connection = 'close'
   response.writeHead(status, all)
   if (isEarly && !isStream(body)) endBehind(response, isHead ? null : body)
   else if (body === null || isHead) response.end()
@@ -489,6 +489,13 @@ function send(
   else if (!isStream(body) && body.length <= bounds.sentCharacters) response.end(body)
   else void sendBody(response, body)
 }
+
+/**
+ * Whether a response is a stream of changes, whose connection is not used again. A service that closes ends its streams;
+ * a proxy would send its next request on such a connection, to a service that is closed.
+ */
+const endsConnection = ({ req }: ServerResponse, headers: Answer['headers']): boolean =>
+  headers['content-type'] === 'text/event-stream' && req?.httpVersionMajor === 1
 
 /**
  * Writes a body in pieces. If a stream fails, the connection is broken, so that the client does not take the incomplete

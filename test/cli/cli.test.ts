@@ -118,7 +118,7 @@ test.each(['/notes/changes', '/notes/chang%65s/?project=[]'])(
     const serving = start('--port', '0')
     const [origin] = await serving.printed(ORIGIN)
     const stream = await fetch(`${origin}${path}`)
-    expect(stream.status).toBe(200)
+    expect([stream.status, stream.headers.get('connection')]).toEqual([200, 'close'])
     serving.stop()
     expect(await stream.text()).toMatch(/^id: .+\nevent: reset\ndata: \{\}\n\n$/)
     expect([await serving.ended, serving.stderr()]).toEqual([0, ''])

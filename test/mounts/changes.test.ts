@@ -66,6 +66,8 @@ test.each(MOUNTS)('%s sends events as they come, and notices a client that goes'
   expect(enter).toMatch(/\nevent: enter\ndata: \{"_id":/)
   // The address is known where a socket is: it has one place.
   if (name !== 'a server of web-standard requests') {
+    // A proxy would send its next request on this connection, even if the service has ended the stream to close.
+    expect(stream.headers.connection).toBe('close')
     const second = await open()
     expect(second.statusCode).toBe(503)
     second.resume()

@@ -18,6 +18,7 @@ import { createTestService } from '../support/service.js'
 const config = {
   collections: {
     notes: {
+      changes: true,
       schema: { title: { type: 'string', maxLength: 900 } },
       permissions: { '*': { read: true, create: true, update: true, delete: true } },
     },
@@ -213,6 +214,22 @@ describe('HTTP/2 without TLS', () => {
     expect((await finish(after)).status).toBe(200)
     // Node warns of a header that HTTP/2 does not have, such as `Connection`.
     expect(warned).not.toHaveBeenCalled()
+    session.close()
+  })
+
+  test('a stream of changes shares the connection', async () => {
+    const { session, begin, finish } = await open()
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => warned.mockRestore())
+    const stream = begin('GET', '/api/notes/changes')
+    stream.end()
+    const [answered] = await once(stream, 'response')
+    expect([answered[':status'], answered['content-type']]).toEqual([200, 'text/event-stream'])
+    const other = begin('GET', '/api/notes')
+    other.end()
+    expect((await finish(other)).status).toBe(200)
+    expect(warned).not.toHaveBeenCalled()
+    stream.close(8)
     session.close()
   })
 

@@ -17,9 +17,9 @@ export const server = createServer({ keepAliveTimeout: 75_000 }, toNodeHandler(s
 // connection is accepted, requests in flight and streams of changes end, and the storage is closed.
 export async function stop(seconds: number): Promise<void> {
   service.drain()
+  // Connections end with their answers, so that a proxy sends no request on one that the server closes.
+  server.prependListener('request', (_, response) => response.setHeader('connection', 'close'))
   await setTimeout(seconds * 1000)
-  // Connections end with their answers.
-  server.keepAliveTimeout = 1
   const closed = new Promise((resolve) => server.close(resolve))
   await service.close()
   // A client may hold a connection open: by a part of a request, or because it does not read.

@@ -93,6 +93,31 @@ describe('dump', () => {
   })
 })
 
+describe('a dump of another storage than that of the service', () => {
+  test('is an error, and not empty', async () => {
+    const others = [
+      { name: 'orders', indexes: [] },
+      { name: '_keys', indexes: [] },
+    ]
+    const adapter = createSqliteAdapter({ file: join(folder(), 'others.db') })
+    await adapter.open(others)
+    await adapter.close()
+    await writeFile(join(folder(), 'none.db'), '')
+    const storages = [
+      [['--data', 'others.db'], 'orders'],
+      [['--data', 'none.db'], 'no collections'],
+      [['--database', postgres.url, '--schema', newSchema()], 'no collections'],
+    ] as const
+    for (const [options, found] of storages) {
+      const { code, stdout, stderr } = await run('dump', ...options)
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr).toBe(
+        `the storage has none of the collections of the configuration (projects, tasks, users), but ${found}: name the storage that a service with this configuration has opened (no_collections)\n`,
+      )
+    }
+  })
+})
+
 describe('load', () => {
   test('moves a file to PostgreSQL with one pipe, and back', async () => {
     const schema = newSchema()

@@ -58,9 +58,11 @@ export async function dump(
       })
   }
   try {
+    const stored = await snapshot.collections()
+    requireStored(stored, plan)
     await send(printLine({ format: FORMAT, version: VERSION, collections: names }))
     for (const [name, tally] of tallies) await dumpCollection(snapshot, name, tally, send)
-    const undeclared = await findUndeclared(snapshot, plan)
+    const undeclared = await findUndeclared(snapshot, stored, plan)
     const collections = Object.fromEntries(Array.from(tallies, ([name, tally]) => [name, tally.result()]))
     await send(printLine({ end: collections }))
     return { collections, undeclared }
@@ -86,10 +88,24 @@ async function dumpCollection(
   }
 }
 
+/** Throws `TransferError` for another storage than that of the service. Its dump would be empty. */
+function requireStored(stored: readonly string[], { collections }: ServicePlan): void {
+  if (collections.size === 0 || stored.some((name) => collections.has(name))) return
+  const others = stored.filter((name) => !name.startsWith('_')).sort()
+  throw new TransferError(
+    'no_collections',
+    `the storage has none of the collections of the configuration (${[...collections.keys()].join(', ')}), but ${others.join(', ') || 'no collections'}: name the storage that a service with this configuration has opened`,
+  )
+}
+
 /** Finds collections with documents that are neither declared nor internal: the names of internal ones begin with `_`. */
-async function findUndeclared(snapshot: Snapshot, { collections }: ServicePlan): Promise<readonly string[]> {
+async function findUndeclared(
+  snapshot: Snapshot,
+  stored: readonly string[],
+  { collections }: ServicePlan,
+): Promise<readonly string[]> {
   const found: string[] = []
-  for (const name of await snapshot.collections())
+  for (const name of stored)
     if (!name.startsWith('_') && !collections.has(name) && (await snapshot.next(name, '')).length > 0)
       found.push(name)
   return found.sort()

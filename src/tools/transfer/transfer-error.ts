@@ -2,6 +2,8 @@
 export type TransferCode =
   /** The adapter has no `snapshot`. */
   | 'no_snapshot'
+  /** The storage has none of the collections of the configuration. */
+  | 'no_collections'
   /** Sessions are dumped or loaded, but the configuration keeps no accounts. */
   | 'no_accounts'
   /** A line is not JSON, not UTF-8, or not a line of a dump. */

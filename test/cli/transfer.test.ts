@@ -227,6 +227,25 @@ describe('what ends early', () => {
     expect(stderr).toMatch(/^the output failed: .*\(output_failed\)\nexit 1\n$/)
   })
 
+  // A limit of the size of files cuts a write, as a full disk does.
+  test.runIf(process.platform === 'linux')('a dump fails if a file does not take its last line', async () => {
+    const file = join(folder(), 'large.db')
+    const adapter = createSqliteAdapter({ file })
+    await adapter.open([{ name: 'things', indexes: [] }])
+    const document = { _id: 'a', _version: 1, text: '' }
+    const { length } = `${JSON.stringify({ in: 'things', document })}\n`
+    const head = lines[0]?.length ?? 0
+    const text = 'x'.repeat(100 * 1024 - head - length - 9)
+    await adapter.write([{ in: 'things', insert: { ...document, text } }], {})
+    await adapter.close()
+    const { stderr } = await shell(
+      `trap '' XFSZ; ulimit -f 100; ${COMMAND} dump things.json --data large.db > large.ndjson; echo "exit $?" >&2`,
+      { cwd: folder(), shell: '/bin/bash' },
+    )
+    expect((await readFile(join(folder(), 'large.ndjson'), 'utf8')).slice(-9)).toBe('{"end":{"')
+    expect(stderr).toMatch(/^the output failed: .*\(output_failed\)\nexit 1\n$/)
+  })
+
   const places: readonly (readonly [
     name: string,
     place: () => readonly [options: readonly string[], adapter: StorageAdapter],

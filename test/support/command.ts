@@ -127,6 +127,7 @@ function callCommand(env: Env, args: readonly string[], input: readonly string[]
     env: { ...ENV, ...env },
     stdout: streamOf('stdout'),
     stderr: streamOf('stderr'),
+    openOutput: () => streamOf('stdout'),
     openInput: () => Readable.from(input.map((text) => Buffer.from(text))),
     version: '0.0.0',
     onStop(given: () => Promise<void>) {

@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 import cluster from 'node:cluster'
+import { createWriteStream, fstatSync } from 'node:fs'
 import type { Input } from './commands/load.js'
 import type { WriteEntry } from './log-entry.js'
 import { main } from './main.js'
+import type { Output } from './terminal.js'
 
 /** The version of the package, which the build inserts. */
 declare const PACKAGE_VERSION: string
@@ -41,7 +43,10 @@ function onLog(write: WriteEntry): void {
 
 const { argv, env, stdout, stderr } = process
 const openInput = (): Input => process.stdin
-const io = { env, stdout, stderr, openInput, version: PACKAGE_VERSION, onStop, onLog }
+/** Opens the output. For a file, Node's `stdout` loses what a full disk does not take of a text, without an error. */
+const openOutput = (): Output =>
+  fstatSync(stdout.fd).isFile() ? createWriteStream('', { fd: stdout.fd, autoClose: false }) : stdout
+const io = { env, stdout, stderr, openInput, openOutput, version: PACKAGE_VERSION, onStop, onLog }
 void main(argv.slice(2), io).then((code) => {
   if (code === 0) return
   process.exitCode = code

@@ -7,13 +7,15 @@ import { init } from './commands/init.js'
 import type { Input } from './commands/load.js'
 import type { OnStart } from './commands/serve.js'
 import type { WriteEntry } from './log-entry.js'
-import { createTerminal, logAsJson, type Outputs, type Terminal } from './terminal.js'
+import { createTerminal, logAsJson, type Output, type Outputs, type Terminal } from './terminal.js'
 
 /** The parts of the process that the command uses. */
 export interface CommandIo extends Outputs {
   readonly env: Environment
   /** Opens the input of the process. A command that does not read it does not open it. */
   readonly openInput: () => Input
+  /** Opens the output for data, all of which must be written. */
+  readonly openOutput: () => Output
   /** The version of this package. */
   readonly version: string
   /** Called with a function that stops the service, a dump or a load. That function must be called when a signal ends the process. */

@@ -3,7 +3,7 @@ import { coloured, type Paint, plain } from '../insight/text/paint.js'
 import { printEntry, type WriteEntry } from './log-entry.js'
 
 /** An output stream of a process. It may be a terminal. */
-interface Output {
+export interface Output {
   write(text: string, onWritten?: (fault?: Error | null) => void): unknown
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown
   readonly isTTY?: boolean

@@ -4,7 +4,7 @@ import { TransferError } from '../../transfer/transfer-error.js'
 import type { ArgumentsOf } from '../arguments/commands.js'
 import { readExisting } from '../existing-storage.js'
 import { readConfig } from '../read-config.js'
-import type { Outputs, Terminal } from '../terminal.js'
+import type { Output, Terminal } from '../terminal.js'
 import type { OnStart } from './serve.js'
 
 /**
@@ -14,11 +14,14 @@ import type { OnStart } from './serve.js'
 export async function dumpStorage(
   { config: path, storage, sessions }: ArgumentsOf<'dump'>,
   { complain }: Terminal,
-  { stdout, onStop }: Pick<Outputs, 'stdout'> & { readonly onStop: OnStart },
+  { openOutput, onStop }: { readonly openOutput: () => Output; readonly onStop: OnStart },
 ): Promise<void> {
   const config = await readConfig(path)
   const plan = compileForTransfer(config)
   const ending = new AbortController()
+  const output = openOutput()
+  // The callback of a write gets the error too.
+  output.on('error', () => {})
   let leave = (): void => {}
   onStop(async () => {
     ending.abort()
@@ -28,7 +31,7 @@ export async function dumpStorage(
     new Promise((resolve, reject) => {
       // A reader that does not read must not delay the end.
       leave = resolve
-      stdout.write(text, (cause) => {
+      output.write(text, (cause) => {
         if (!cause) resolve()
         else reject(new TransferError('output_failed', `the output failed: ${cause.message}`, { cause }))
       })

@@ -229,6 +229,15 @@ describe.each(storages)('in %s', (name, create) => {
     await expect(load(things, adapter, changed, { resume: true })).rejects.toThrow(
       `line 3: things ${idOf(1)} is already stored, and differs from the dump`,
     )
+    // The dump is of a configuration with fewer collections.
+    const { things: one } = things.collections
+    const before = { collections: { ...things.collections, former: one } }
+    await adapter.open([{ name: 'former', indexes: [] }])
+    await adapter.write([{ in: 'former', insert: { _id: 'a', _version: 1 } }], {})
+    const resumed = load(before, adapter, lines, { resume: true })
+    await expect(resumed).rejects.toThrow(
+      'the storage already contains documents (former 1) of collections that the dump lacks',
+    )
     // The storage has a document that the dump lacks.
     await load(things, adapter, more, { resume: true })
     await expect(load(things, adapter, lines, { resume: true })).rejects.toThrow(
@@ -364,6 +373,25 @@ describe('a dump', () => {
       'line 2: has more than 67108864 characters, the maximum',
     )
     expect(chunks).toBeLessThan(70)
+  })
+
+  test('may have a line of many pieces', async () => {
+    const adapter = createMemoryAdapter()
+    const service = createTestService(things, { adapter })
+    opened.push(service)
+    await service.handler.ready()
+    const text = 'ä'.repeat(1_000_000)
+    await adapter.write([{ in: 'things', insert: { ...thing, text } }], {})
+    const texts: string[] = []
+    await dump(things, adapter, (text) => void texts.push(text))
+    const pieces = Array.from(
+      Buffer.from(texts.join(''))
+        .toString('latin1')
+        .match(/[\s\S]{1,999}/g) ?? [],
+      (piece) => Buffer.from(piece, 'latin1'),
+    )
+    const { written } = await load(things, createMemoryAdapter(), pieces)
+    expect([pieces.length > 2000, written]).toEqual([true, 1])
   })
 
   test('is read in pieces of any size, also within a character', async () => {

@@ -202,20 +202,28 @@ class Loading {
     )
     // Without `log` in the plans, nothing is recorded, and positions in a former log report a gap (CONTRACT.md §7).
     await this.#storage.open(plans)
-    if (!this.#options.resume) await this.#requireEmpty(plans)
+    const inDump = new Set(this.#options.resume ? names : [])
+    await this.#requireEmpty(plans.filter(({ name }) => !inDump.has(name)))
   }
 
+  /** Throws if there are documents of these collections. With `resume`, they are the collections that the dump lacks. */
   async #requireEmpty(plans: readonly CollectionPlan[]): Promise<void> {
     const found: string[] = []
     for (const { name } of plans) {
       const count = await this.#storage.count(name, everything, {})
       if (count > 0) found.push(`${name} ${count}`)
     }
-    if (found.length > 0)
+    if (found.length === 0) return
+    const contained = `the storage already contains documents (${found.join(', ')})`
+    if (this.#options.resume)
       throw new TransferError(
-        'not_empty',
-        `the storage already contains documents (${found.join(', ')}), and must be empty; to continue an interrupted load of the same dump, use --resume (resume: true)`,
+        'different_document',
+        `${contained} of collections that the dump lacks: it is not the dump of the interrupted load`,
       )
+    throw new TransferError(
+      'not_empty',
+      `${contained}, and must be empty; to continue an interrupted load of the same dump, use --resume (resume: true)`,
+    )
   }
 
   #add(collection: LoadedCollection, added: LoadedDocument, characters: number): Promise<void> | undefined {

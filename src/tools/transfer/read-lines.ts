@@ -34,7 +34,9 @@ export async function readLines(
     }
   }
   for await (const chunk of receive(source)) {
-    const parts = (rest + (typeof chunk === 'string' ? chunk : decode(chunk))).split('\n')
+    // Only the new part is searched. Searching a long line again with each chunk would take quadratic time.
+    const [first = '', ...others] = (typeof chunk === 'string' ? chunk : decode(chunk)).split('\n')
+    const parts = [rest + first, ...others]
     rest = parts.pop() ?? ''
     for (const text of parts) {
       const taking = take({ text, number, isWhole: true })

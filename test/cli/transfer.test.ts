@@ -246,6 +246,23 @@ describe('what ends early', () => {
     expect(stderr).toMatch(/^the output failed: .*\(output_failed\)\nexit 1\n$/)
   })
 
+  test('a load says that the disk is full, and that it can be continued', async () => {
+    const { stderr } = await shell(
+      `trap '' XFSZ; ulimit -f 200; ${COMMAND} load things.json --data full-disk.db < things.ndjson; echo "exit $?" >&2`,
+      { cwd: folder(), shell: '/bin/bash' },
+    )
+    expect(stderr).toMatch(
+      /^full-disk\.db cannot be used: .*\. The documents stored so far remain; .*--resume to continue\nexit 1\n$/,
+    )
+    const { stdout } = await shell(
+      `${COMMAND} load things.json --resume --data full-disk.db < things.ndjson`,
+      {
+        cwd: folder(),
+      },
+    )
+    expect(stdout).toContain('The storage agrees with the dump.')
+  })
+
   const places: readonly (readonly [
     name: string,
     place: () => readonly [options: readonly string[], adapter: StorageAdapter],

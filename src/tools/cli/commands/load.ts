@@ -1,7 +1,8 @@
+import { isServiceError } from '../../../core/errors.js'
 import { load } from '../../transfer/load.js'
 import type { ArgumentsOf } from '../arguments/commands.js'
 import { UsageError } from '../arguments/options.js'
-import { createStorage, usingStorage } from '../create-storage.js'
+import { createStorage, describeCause, nameStorage, StorageError, usingStorage } from '../create-storage.js'
 import { readConfig } from '../read-config.js'
 import type { Terminal } from '../terminal.js'
 import { describeTallies } from './dump.js'
@@ -38,6 +39,12 @@ export async function loadDump(
     for (const line of describeTallies(loaded.collections)) print(line)
     const before = loaded.present > 0 ? `, ${loaded.present} were already stored` : ''
     print(`Loaded ${loaded.written} documents${before}. The storage agrees with the dump.`)
+  } catch (cause) {
+    if (!isServiceError(cause)) throw cause
+    throw new StorageError(
+      `${nameStorage(storage)} cannot be used: ${describeCause(cause)}. The documents stored so far remain; load the whole dump with --resume to continue`,
+      { cause },
+    )
   } finally {
     // An open pipe would keep the process alive after an error.
     input.destroy()

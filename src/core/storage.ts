@@ -319,7 +319,7 @@ export interface StorageAdapter {
    * An index over the same fields in another order, or with other types, counts as declared. Creates nothing. Without
    * this method, the service does not report such indexes.
    */
-  leftUnique?(plans: readonly CollectionPlan[]): MaybePromise<readonly LeftIndex[]>
+  leftUnique?(plans: readonly CollectionPlan[], options?: CallOptions): MaybePromise<readonly LeftIndex[]>
   close(): Promise<void>
   /** The name of the engine for observers of requests: `memory`, `sqlite`, `postgresql`, or another one. */
   readonly system?: string

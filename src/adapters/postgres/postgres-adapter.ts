@@ -183,8 +183,8 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
     ...withoutDropped(calls, () => forgetElements(indexes)),
     changes: log.changes,
     snapshot: () => openSnapshot(engine, use),
-    leftUnique: (plans) =>
-      readLeft(read, { schema, engine }, plans).catch((thrown: unknown) => {
+    leftUnique: (plans, options) =>
+      readLeft(read, { schema, engine }, plans, options).catch((thrown: unknown) => {
         throw explain(thrown)
       }),
     async close() {

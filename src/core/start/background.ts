@@ -86,6 +86,9 @@ function leaveLine(lines: Map<string, number>, line: string): void {
  * fire too early: responses are sent at the end of a turn of the event loop.
  */
 async function nextTurn(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 0))
+  await new Promise((resolve) => later(resolve, 0))
   await endOfTurn()
 }
+
+// Read at load time, so that a fake clock in a test does not stop work for which `close` waits.
+const later = setTimeout

@@ -247,6 +247,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
   const [work, answers] = [createCount(), createCount()]
   /** The time at which a part of a response was last read. */
   let partAt = 0
+  let stopComparing = (): void => {}
   const goesOn = (): void => {
     partAt = performance.now()
   }
@@ -262,7 +263,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
       await storeSeed(service, adapter)
       await worker?.begin()
       state = 'open'
-      if (!isFresh) warnOfStored(service, adapter)
+      if (!isFresh && !closing) stopComparing = warnOfStored(service, adapter)
       return undefined
     } catch (cause) {
       state = 'failed'
@@ -307,6 +308,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
     isOpen: () => state === 'open' && !closing,
     state: () => (closing ? 'closing' : state),
     close() {
+      stopComparing()
       closing ??= closeStorage()
       return closing
     },

@@ -1,6 +1,8 @@
 import { ID } from '../filter/filter.js'
 import type { Service } from '../request/call.js'
+import { RequestDeadline, waitUntilLate } from '../request/deadline.js'
 import type { Store } from '../request/store.js'
+import { nextTurn } from '../slices.js'
 import type { StorageAdapter } from '../storage.js'
 import { describeLeft, describeMisfit, listIds } from '../stored/describe.js'
 import { createTally, UNDECLARED } from '../stored/misfits.js'
@@ -16,37 +18,71 @@ const MAX_LISTED = 3
 
 const SORT = [{ field: ID, descending: false }]
 
+/** The name of the comparison in queues that serve callers in turn. No caller has this name. */
+const CALLER = 'start'
+
+const ignore = (): void => {}
+
 /**
  * Begins to log, in the background, how the stored documents differ from the configuration: one warning for each field
  * and error, and for each unique index of another configuration (CONTRACT.md §7, "Stored documents"). It reads the first
- * documents of each collection, and prints none of their values. A failure is logged too.
+ * documents of each collection, and prints none of their values. A failure is logged too. Returns a function that stops
+ * the comparison silently, so that nothing waits for it.
  */
-export function warnOfStored(service: Service, adapter: StorageAdapter): void {
+export function warnOfStored(service: Service, adapter: StorageAdapter): () => void {
+  let isStopped = false
+  let giveUp = ignore
   service.background.begin(async ({ store }) => {
+    if (isStopped) return
+    const deadline = new RequestDeadline()
+    deadline.caller = CALLER
+    const onGone = (listener: () => void) => {
+      giveUp = listener
+      return ignore
+    }
+    // Less time than other background work has, so that the log names this work.
+    const seconds = service.plan.limits.requestSeconds / 2
     try {
-      await compareStored(service, adapter, store)
+      const comparing = compareStored(service, adapter, { store: store.within(deadline), deadline })
+      await waitUntilLate(comparing, deadline, { seconds, onGone, onSettled: ignore, discard: ignore })
     } catch (cause) {
+      if (isStopped) return
       service.logger.warn('the stored documents cannot be compared with the configuration', { cause })
     }
   })
+  return () => {
+    isStopped = true
+    giveUp()
+  }
+}
+
+interface Comparison {
+  readonly store: Store
+  readonly deadline: RequestDeadline
 }
 
 async function compareStored(
   { plan, logger }: Service,
   adapter: StorageAdapter,
-  store: Store,
+  { store, deadline }: Comparison,
 ): Promise<void> {
   const collections = [...plan.collections.values()]
   const limit = Math.max(1, Math.min(SAMPLE, Math.floor(SAMPLES / collections.length)))
   const query = { sort: SORT, limit, bytes: Math.floor(BYTES / collections.length) }
-  const left = (await adapter.leftUnique?.(collections.map(({ storage }) => storage))) ?? []
+  const plans = collections.map(({ storage }) => storage)
+  deadline.enter('read')
+  const left = (await adapter.leftUnique?.(plans, { signal: deadline.signal, caller: CALLER })) ?? []
   for (const collection of collections) {
     const { name } = collection
     const warn = (code: string, pointer: string, message: string): void =>
       logger.warn(`/collections/${name}${pointer}: ${message}`, { code })
+    // Some storages answer at once. Without a pause, no request would be answered between two collections.
+    await nextTurn()
     const documents = await store.own(name).list(query)
     const tally = createTally(collection)
     for (const document of documents) await tally.note(document)
+    // Work that was stopped ends here.
+    deadline.enter('read')
     for (const misfit of tally.result()) {
       const code = misfit.error === UNDECLARED ? 'stored_undeclared' : 'stored_misfit'
       const found = `${misfit.count} of the ${documents.length} stored documents that were read`

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { isServiceError } from '../../../core/errors.js'
 import type { FieldRef } from '../../../core/filter/filter.js'
-import type { CollectionPlan, LeftIndex, WriteStep } from '../../../core/storage.js'
+import type { CallOptions, CollectionPlan, LeftIndex, WriteStep } from '../../../core/storage.js'
 import {
   createStructures,
   explainRecorded,
@@ -576,9 +576,10 @@ export async function readLeft(
   use: Connections['use'],
   place: DatabaseSchema,
   plans: readonly CollectionPlan[],
+  options: CallOptions = {},
 ): Promise<readonly LeftIndex[]> {
   const wanted = structuresOf(plans, place.engine.dialect)
-  return findLeft(wanted, await use(({ run }) => readRecorded(run, place, wanted), {}))
+  return findLeft(wanted, await use(({ run }) => readRecorded(run, place, wanted), options))
 }
 
 /** Ends logs, and creates the missing structures except indexes of existing tables. */

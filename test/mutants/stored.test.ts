@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type * as FindLeft from '../../src/adapters/sql/find-left.js'
 import type * as StoredDocuments from '../../src/core/documents/write/stored-document.js'
+import type { Store } from '../../src/core/request/store.js'
 import type * as WarnOfStored from '../../src/core/start/warn-of-stored.js'
 import type * as Misfits from '../../src/core/stored/misfits.js'
 import { createRandom } from '../../src/tools/testing/adapter/fuzz/random.js'
@@ -69,6 +70,15 @@ const brokenResult = (
     return { note, result: () => result().flatMap((one) => change(one, nullable)) }
   })
 
+/** A store whose lists have only their first document. */
+const withFirstOnly = (store: Store): Store => ({
+  ...store,
+  own(name) {
+    const reader = store.own(name)
+    return { ...reader, list: (query) => reader.list({ ...query, limit: 1 }) }
+  },
+})
+
 const mutants: readonly Mutant[] = [
   brokenResult('a missing required field fits', (one) => (one.error === 'required' ? [] : [one])),
   brokenResult('a nullable field fits with any value', (one, nullable) =>
@@ -76,6 +86,9 @@ const mutants: readonly Mutant[] = [
   ),
   brokenResult('an undeclared name fits', (one) => (one.error === 'unknown_property' ? [] : [one])),
   brokenResult('an element of an array fits', (one) => (one.pointer.endsWith('/items') ? [] : [one])),
+  brokenResult('a text in another form fits', (one) => (one.error === 'not_normalised' ? [] : [one])),
+  brokenResult('a reference to nothing fits', (one) => (one.error === 'unknown_reference' ? [] : [one])),
+  brokenResult('a property of an object fits', (one) => (one.field.includes('.') ? [] : [one])),
   brokenResult('a renamed field is not recognised', ({ renamed, ...one }) => [one]),
   brokenResult('one document is counted twice', (one) => [{ ...one, count: one.count + 1 }]),
   brokenTally('a value is printed', (createTally) => (collection) => {
@@ -111,14 +124,13 @@ const mutants: readonly Mutant[] = [
       return {
         warnOfStored: ((service, adapter) => {
           const begin: typeof service.background.begin = (work) =>
-            service.background.begin(({ store, ...scope }) => {
-              const own: typeof store.own = (name) => {
-                const reader = store.own(name)
-                return { ...reader, list: (query) => reader.list({ ...query, limit: 1 }) }
-              }
-              return work({ ...scope, store: { ...store, own } })
-            })
-          warnOfStored({ ...service, background: { begin } }, adapter)
+            service.background.begin(({ store, ...scope }) =>
+              work({
+                ...scope,
+                store: { ...store, within: (deadline) => withFirstOnly(store.within(deadline)) },
+              }),
+            )
+          return warnOfStored({ ...service, background: { begin } }, adapter)
         }) satisfies typeof warnOfStored,
       }
     },
@@ -126,7 +138,7 @@ const mutants: readonly Mutant[] = [
   [
     'a start compares nothing',
     '../../src/core/start/warn-of-stored.js',
-    async () => ({ warnOfStored: () => {} }),
+    async () => ({ warnOfStored: () => () => {} }),
   ],
 ]
 

@@ -16,10 +16,14 @@ describe.each(useLastingStorages())('stored documents in %s', (_, createLasting)
     const seen = new Set<string>()
     for (let i = 0; i < WORLDS; i++) {
       const world = randomStored(random)
-      for (const plant of Object.values(world.plants)) seen.add(plant)
+      for (const { plants } of Object.values(world))
+        for (const plant of Object.values(plants)) seen.add(plant)
       const build = { create: createCollectionService, check: checkData }
       await checkStored(build, world, reopened(createLasting())).catch((thrown: unknown) => {
-        throw new Error(`the pair ${i}, ${JSON.stringify(world.plants)}: ${thrown}`, { cause: thrown })
+        throw new Error(
+          `the pair ${i}, ${JSON.stringify(Object.values(world).map(({ plants }) => plants))}: ${thrown}`,
+          { cause: thrown },
+        )
       })
     }
     if (!isQuick) expect(PLANT_NAMES.filter((plant) => !seen.has(plant))).toEqual([])

@@ -5,6 +5,9 @@ import { type CountedMisfit, OTHERS, UNDECLARED } from './misfits.js'
 export const describeLeft = ({ fields, mend }: Pick<LeftIndex, 'fields' | 'mend'>): string =>
   `documents must still have different values in ${fields.join(' and ')}, because another configuration declared this unique, and this configuration does not; to end this, ${mend}`
 
+/** A stored name may have any characters, unlike a declared one. */
+const toName = (field: string): string => (/^[\w.]+$/.test(field) ? field : JSON.stringify(field))
+
 /** Describes a misfit; the beginning of a sentence that goes on with the number of documents. */
 export function describeMisfit({
   field,
@@ -12,7 +15,7 @@ export function describeMisfit({
   message,
   renamed,
 }: Pick<CountedMisfit, 'field' | 'error' | 'message' | 'renamed'>): string {
-  if (error !== UNDECLARED) return `${field} ${message} (${error})`
+  if (error !== UNDECLARED) return `${toName(field)} ${message} (${error})`
   if (field === OTHERS.field) return `further names ${message}, so no response shows them`
   const question = renamed === undefined ? '' : ` (renamed to ${JSON.stringify(renamed)}?)`
   return `${JSON.stringify(field)} ${message}, so no response shows it${question}`

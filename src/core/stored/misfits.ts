@@ -3,10 +3,12 @@ import type { Collection } from '../config/plan.js'
 import { namesOfHashes, readFields } from '../documents/write/stored-document.js'
 import type { Field } from '../fields/field-type.js'
 import { findNearest } from '../fields/schema/names.js'
-import { isObject, pickWhere, readOwn } from '../json/own-properties.js'
+import { stepsToRead } from '../json/domain.js'
+import { isObject, pickWhere } from '../json/own-properties.js'
 import { toPointerPart, toPointerParts } from '../json/pointer.js'
+import { isUuid, lowerUuid } from '../json/uuid.js'
 import { whenReady } from '../promises.js'
-import { Slices } from '../slices.js'
+import { forEachSliced, Slices } from '../slices.js'
 import type { StoredDocument } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 
@@ -14,7 +16,7 @@ import type { MaybePromise } from '../types.js'
 interface Misfit {
   /** The dotted path of the declared field, or of the stored name that is not declared; at most 256 characters. */
   readonly field: string
-  /** The code of the validation error that a write of this document would have, such as `required`. */
+  /** The code of the validation error that a write of this document would have, such as `required`; or `not_normalised`. */
   readonly error: string
   /** The end of a sentence that begins with the field. */
   readonly message: string
@@ -35,7 +37,7 @@ export interface CountedMisfit extends Misfit {
 
 /** Counts the documents of a collection that do not fit its schema. */
 export interface Tally {
-  /** Counts a document. Returns the errors in it; for many of them, it pauses between slices of work. */
+  /** Counts a document. Returns the errors in it. Pauses when a slice of work on several documents is used up. */
   note(document: StoredDocument): MaybePromise<ReadonlySet<string>>
   /** Declared fields come first, in the order of the schema. */
   result(): readonly CountedMisfit[]
@@ -43,6 +45,15 @@ export interface Tally {
 
 /** The error of a stored name that is not declared. */
 export const UNDECLARED = 'unknown_property'
+
+/** The error of a text that the service would store in another form. */
+const NOT_NORMALISED = [
+  'not_normalised',
+  'is not in the form in which it would be stored now (trim, lowercase, UUIDs), so a query for it does not find it',
+] as const
+
+/** The error of a reference that is not an `_id` of any document. */
+const NO_REFERENCE = ['unknown_reference', 'is not the _id of a document'] as const
 
 /** The maximum number of `_id`s of one misfit. */
 export const MAX_IDS = 5
@@ -62,12 +73,13 @@ interface Place {
   readonly pointer: string
   /** The fields of the object that contains it. */
   readonly siblings: readonly Field[]
+  readonly isDeclared: boolean
 }
 
 /** Finds the definition for a JSON pointer into a document, or the innermost object around it that is declared. */
 function locate(fields: readonly Field[], path: string): Place {
   let node: Node = { properties: fields, items: null }
-  let place: Place = { field: '', pointer: '/schema', siblings: fields }
+  let place: Place = { field: '', pointer: '/schema', siblings: fields, isDeclared: true }
   for (const name of toPointerParts(path)) {
     if (node.items) {
       node = node.items
@@ -78,8 +90,9 @@ function locate(fields: readonly Field[], path: string): Place {
     const field = (isTop ? name : `${place.field}.${name}`).slice(0, MAX_NAME)
     const inner = node.properties.find((one) => one.name === name)
     const pointer = isTop || !inner ? place.pointer : `${place.pointer}/properties`
-    place = { field, pointer: inner ? pointer + toPointerPart(name) : pointer, siblings: node.properties }
-    if (!inner) return place
+    const siblings = node.properties
+    if (!inner) return { field, pointer, siblings, isDeclared: false }
+    place = { field, pointer: pointer + toPointerPart(name), siblings, isDeclared: true }
     node = inner
   }
   return place
@@ -89,11 +102,12 @@ type AddMisfit = (path: string, error: string, message: string) => void
 
 /**
  * Finds the ways in which a stored document does not fit, with the validator of writes. Hashes are stored separately
- * from fields, so they are compared by their names.
+ * from fields, so they are compared by their names. Removes from `absent` the paths of the fields that the document has.
  */
 function findMisfits(
   { fields, hashes, validate }: Collection,
   document: StoredDocument,
+  absent: Set<string>,
   slices: Slices,
   add: AddMisfit,
 ): MaybePromise<unknown> {
@@ -102,10 +116,13 @@ function findMisfits(
   const stored = readFields(document)
   /** The secrets and the hashes with an error of their own: they are not missing as well. */
   const known = new Set<string>()
+  /** The places where the validator finds an error. */
+  const wrong = new Set<string>()
   const note = (name: string, error: string, message: string): void => {
     known.add(toPointerPart(name))
     add(toPointerPart(name), error, message)
   }
+  for (const name of [...hashed, ...Object.keys(stored)]) absent.delete(name)
   for (const name of secrets) {
     if (Object.hasOwn(stored, name)) note(name, 'wrong_type', 'is stored as it is, not as a hash')
     else if (hashed.has(name)) known.add(toPointerPart(name))
@@ -117,29 +134,50 @@ function findMisfits(
   }
   const body = secrets.size === 0 ? stored : pickWhere(stored, (name) => !secrets.has(name))
   // The validator would return one error for each element of an array, and only so many. So each is noted here.
-  return validate.inSlices(body, slices, {
+  const validating = validate.inSlices(body, slices, {
     isRelevant({ path, code, message }) {
+      wrong.add(path)
       if (!known.has(path)) add(path, code, message)
       return false
     },
   })
+  return whenReady(validating, () =>
+    visitFields({ properties: fields, items: null }, body, slices, (field, value, path) => {
+      absent.delete(field.path)
+      if (typeof value !== 'string' || wrong.has(path)) return
+      if (field.type === 'reference' && !isUuid(lowerUuid(value))) add(path, ...NO_REFERENCE)
+      else if (field.normalise(value) !== value) add(path, ...NOT_NORMALISED)
+    }),
+  )
 }
 
-/** Removes from `absent` the paths of the fields that a value has. */
-function strike(fields: readonly Field[], value: unknown, absent: Set<string>): void {
-  if (Array.isArray(value)) for (const element of value) strike(fields, element, absent)
-  if (!isObject(value)) return
-  for (const { name, path, properties, items } of fields) {
-    const inner = readOwn(value, name)
-    if (inner === undefined) continue
-    absent.delete(path)
-    const inside = items?.properties ?? properties
-    if (inside.length > 0) strike(inside, inner, absent)
+/** Calls `see` with each declared field that is in a value, with each of its elements, and with their JSON pointers. */
+function visitFields(
+  { properties, items }: Node,
+  value: unknown,
+  slices: Slices,
+  see: (field: Field, value: unknown, path: string) => void,
+  path = '',
+): MaybePromise<void> {
+  const visit = (field: Field, inner: unknown, name: string | number): MaybePromise<void> => {
+    slices.left -= stepsToRead(inner)
+    const at = `${path}/${name}`
+    see(field, inner, at)
+    return typeof inner === 'object' ? visitFields(field, inner, slices, see, at) : undefined
   }
+  if (items && Array.isArray(value))
+    return forEachSliced(slices, value, (element, i) => visit(items, element, i))
+  if (!isObject(value)) return undefined
+  return forEachSliced(slices, properties, (field) =>
+    Object.hasOwn(value, field.name) ? visit(field, value[field.name], field.name) : undefined,
+  )
 }
 
 const pathsOf = (fields: readonly Field[]): readonly string[] =>
   fields.flatMap(({ path, properties, items }) => [path, ...pathsOf(items?.properties ?? properties)])
+
+/** The steps that it takes to note a misfit. */
+const MISFIT_STEPS = 100
 
 /** Creates the tally of a collection. Its size does not depend on the number of documents. */
 export function createTally(collection: Collection): Tally {
@@ -161,6 +199,7 @@ export function createTally(collection: Collection): Tally {
    * required field that no document has.
    */
   const findNewName = ({ field }: Misfit, siblings: readonly Field[]): string | undefined => {
+    if (field === OTHERS.field) return undefined
     const left = siblings.filter(({ path }) => absent.has(path))
     const near = findNearest(
       field.split('.').at(-1) ?? '',
@@ -176,28 +215,28 @@ export function createTally(collection: Collection): Tally {
     note(document) {
       const found = new Map<string, readonly [Misfit, Place]>()
       const add: AddMisfit = (path, error, message) => {
+        slices.left -= MISFIT_STEPS
         const place = locate(fields, path)
         const key = JSON.stringify([error, place.field])
-        const isNew = error === UNDECLARED && !counted.has(key) && !found.has(key)
+        const isNew = !place.isDeclared && !counted.has(key) && !found.has(key)
         if (isNew) names += 1
         if (isNew && names > MAX_NAMES) found.set('', [OTHERS, { ...place, field: OTHERS.field }])
         else if (!found.has(key)) found.set(key, [{ field: place.field, error, message }, place])
       }
-      if (absent.size > 0) {
-        strike(fields, document, absent)
-        for (const name of namesOfHashes(document)) absent.delete(name)
-      }
-      return whenReady(findMisfits(collection, document, slices, add), () => {
+      slices.left -= bounds.documentSteps
+      const finding = findMisfits(collection, document, absent, slices, add)
+      const counting = whenReady(finding, () => {
         for (const [misfit, place] of found.values()) count(misfit, place, document)
         return new Set([...found.values()].map(([{ error }]) => error))
       })
+      return whenReady(counting, (errors) => (slices.left > 0 ? errors : slices.next().then(() => errors)))
     },
     result() {
       const order = pathsOf(fields)
       const rankOf = ({ field }: Misfit): number =>
         order.includes(field) ? order.indexOf(field) : order.length
       const all = [...counted.values()].sort((a, b) => rankOf(a) - rankOf(b))
-      return all.map(({ siblings, ...misfit }) => {
+      return all.map(({ siblings, isDeclared, ...misfit }) => {
         const renamed = misfit.error === UNDECLARED ? findNewName(misfit, siblings) : undefined
         return { ...misfit, ...(renamed === undefined ? {} : { renamed }) }
       })

@@ -28,7 +28,8 @@ export async function readExistingFile(file: string): Promise<ExistingDocuments>
   }
 }
 
-const hasContent = (file: string): Promise<boolean> =>
+/** Whether a file exists and is not empty. */
+export const hasContent = (file: string): Promise<boolean> =>
   stat(file).then(
     ({ size }) => size > 0,
     () => false,

@@ -1,3 +1,4 @@
+import { BackupError } from '../../adapters/sqlite/backup/backup-error.js'
 import { ConfigError, isServiceError } from '../../core/errors.js'
 import { TransferError } from '../transfer/transfer-error.js'
 import { describeCause, StorageError } from './create-storage.js'
@@ -6,7 +7,7 @@ import { FileError } from './read-json-file.js'
 import { SeedError } from './start-service.js'
 
 /** Errors whose message is enough for a user, without a stack trace. */
-const SPEAKING = [FileError, ConfigError, StorageError, SeedError, ListenError]
+const SPEAKING = [FileError, ConfigError, StorageError, SeedError, ListenError, BackupError]
 
 /**
  * Returns the text to print for an error: only the message if the user can correct the error, otherwise with the stack

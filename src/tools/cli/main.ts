@@ -37,6 +37,10 @@ async function run(args: Arguments, terminal: Terminal, io: CommandIo): Promise<
       return init(args, print)
     case 'import':
       return (await import('./commands/import.js')).importFile(args, print)
+    case 'backup':
+      return (await import('./commands/backup.js')).backUpFile(args, terminal, onStop)
+    case 'restore':
+      return (await import('./commands/restore.js')).restoreFile(args, terminal, onStop)
     case 'grant':
       return (await import('./commands/grant.js')).grant(args, print)
     case 'dump':

@@ -54,6 +54,9 @@ export const CACHE = 64
 /** The size, in MiB, of the page cache of a connection that reads all documents once. */
 export const SMALL_CACHE = 2
 
+/** The number of pages of one step of a copy. A step takes some milliseconds. */
+const COPIED = 1024
+
 const setCache = (database: BetterSqlite3.Database, cache: number): void =>
   void database.pragma(`cache_size = -${cache * 1024}`)
 
@@ -97,6 +100,13 @@ export const openExisting = (file: string, hasLog: boolean): Promise<Connection>
     setCache(database, SMALL_CACHE)
     await whileBusy(() => database.prepare('SELECT count(*) FROM sqlite_schema').get())
   })
+
+/**
+ * Opens an existing file that no other connection has open, and moves its log into it, so that it is one file.
+ * Otherwise rejects with `SQLITE_BUSY`, and changes nothing.
+ */
+export const openAlone = (file: string): Promise<Connection> =>
+  open(file, { fileMustExist: true }, async (database) => void database.pragma('journal_mode = DELETE'))
 
 async function open(
   file: string,
@@ -179,6 +189,27 @@ export class Connection {
   /** Runs statements without values. */
   execute(text: string): void {
     this.#database.exec(text)
+  }
+
+  /**
+   * Copies the file to a new file, as of the moment of the call. Other connections may write meanwhile. `onStep` is
+   * called between steps, with the bytes that are copied and those of the file. If it throws, the copy ends.
+   */
+  async copyTo(file: string, onStep: (copied: number, all: number) => void): Promise<void> {
+    const size = Number(this.first('PRAGMA page_size', []))
+    // A transaction keeps the moment. Without one, the copy would begin again after each write of another process.
+    this.execute('BEGIN')
+    try {
+      this.first('SELECT count(*) FROM sqlite_schema', [])
+      await this.#database.backup(file, {
+        progress({ totalPages, remainingPages }) {
+          onStep((totalPages - remainingPages) * size, totalPages * size)
+          return COPIED
+        },
+      })
+    } finally {
+      this.execute('ROLLBACK')
+    }
   }
 
   close(): void {

@@ -62,6 +62,22 @@ export const COMMANDS = {
     options: [],
     read: readImport,
   },
+  backup: {
+    synopsis: 'collection-service backup --data FILE.db OUT.db',
+    about: ['copies a SQLite file, also while it is served, to a new file,', 'and checks the copy'],
+    options: ['data'],
+    read: readBackup,
+  },
+  restore: {
+    synopsis: 'collection-service restore BACKUP.db --data FILE.db [--yes]',
+    about: ['checks a backup and copies it to FILE.db, which no process', 'may serve'],
+    options: ['data', 'yes'],
+    read: ({ names, options }) => ({
+      file: readFileOf('restore', options),
+      backup: readOneFile(names, 'restore needs the name of a backup'),
+      replaces: options.yes.length > 0,
+    }),
+  },
   grant: {
     synopsis:
       'collection-service grant <identifier> [role] [--verified] [config.json] (--data FILE.db | --database URL [--schema NAME])',
@@ -379,4 +395,29 @@ function readImport({ names: [file = DEFAULT_DATABASE, folder = '.', ...others] 
 function checkFolder(folder: string, others: readonly string[]): void {
   if (others.length > 0) throw new UsageError(`only one folder can be given; also found ${others.join(', ')}`)
   checkText(folder, 'the name of the folder')
+}
+
+function readBackup({ names, options }: CommandLine) {
+  return {
+    file: readFileOf('backup', options),
+    out: readOneFile(names, 'backup needs the name of a new file'),
+  }
+}
+
+/** Reads the SQLite file of `backup` or `restore`. The error does not repeat a URL, because it may contain a password. */
+function readFileOf(word: string, { data: [file] }: OptionValues): string {
+  if (file === undefined || file === ':memory:')
+    throw new UsageError(`${word} needs --data, which names the SQLite file of the service`)
+  if (/^postgres(?:ql)?:\/\//.test(file))
+    throw new UsageError(
+      `${word} is for SQLite files; for PostgreSQL use pg_dump and pg_restore, see docs/backup.md`,
+    )
+  return file
+}
+
+function readOneFile([file, ...others]: readonly string[], needs: string): string {
+  if (file === undefined) throw new UsageError(needs)
+  if (others.length > 0) throw new UsageError(`${needs}, and only one; also found ${others.join(', ')}`)
+  checkText(file, 'the name of the file')
+  return file
 }

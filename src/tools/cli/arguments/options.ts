@@ -202,6 +202,10 @@ export const OPTIONS = {
     check: SCHEMA,
     about: ['the PostgreSQL schema that contains the tables', '(default: collection_service)'],
   },
+  yes: {
+    isFlag: true,
+    about: ['replaces an existing file, which is kept under another name'],
+  },
   verified: {
     isFlag: true,
     about: ['marks the identifier of the user as verified'],

@@ -33,6 +33,11 @@ export const NOT_RUN: readonly (readonly [line: RegExp, reason: string])[] = [
   [/^npx collection-service grant \S+ \w+ --data app\.db$/, 'test/cli/storage.test.ts runs it'],
   [/^npx collection-service (dump|load) |^umask 077$/, 'test/cli/transfer.test.ts runs them'],
   [
+    /^npx collection-service (backup|restore) |^npx collection-service (check )?--data try\.db/,
+    'test/cli/backup.test.ts runs them',
+  ],
+  [/^pg_(dump|restore) |^psql /, 'needs a client of at least the version of the server'],
+  [
     /^NODE_ENV=production npx collection-service --data app\.db --host 127\.0\.0\.1 --port 3000 --trust-proxy 1 --log json$/,
     'test/operations runs a command with these options',
   ],

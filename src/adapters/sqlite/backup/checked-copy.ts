@@ -78,8 +78,8 @@ export async function withCheckedCopy<T>(
       })
       await check(copy, source)
     })
-    // A signal that came during the check is handled before this turn.
-    await new Promise((resolve) => setImmediate(resolve))
+    // A signal that came during the check is handled between these turns.
+    for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve))
     proceed()
     return await work(copy)
   } finally {

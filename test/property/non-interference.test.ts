@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { checkForgedHeaders } from '../support/forged-laws.js'
 import { checkLists, checkNonInterference } from '../support/laws.js'
 import { useStorages } from '../support/storages.js'
 import { perRound, rounds } from '../support/tier.js'
@@ -28,5 +29,14 @@ test.each(storages.slice(1))(
   async (_, create, runs) => {
     const { some } = await checkLists(runs, undefined, create)
     expect(perRound(some, runs)).toBeGreaterThan(0.33)
+  },
+)
+
+test.each(storages)(
+  'in %s, headers of proxies that nothing trusts change no answer',
+  async (_, create, runs) => {
+    const worlds = Math.ceil(runs / 10)
+    const { linked, locked } = await checkForgedHeaders(worlds, undefined, create)
+    expect(perRound(Math.min(linked, locked), worlds)).toBeGreaterThan(0)
   },
 )

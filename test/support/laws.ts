@@ -3,6 +3,8 @@ import { everything } from '../../src/core/filter/filter.js'
 import {
   type createCollectionService,
   createMemoryAdapter,
+  forwardedAddress,
+  type OptionsFor,
   type StorageAdapter,
   type StoredDocument,
 } from '../../src/index.js'
@@ -33,7 +35,7 @@ const SEED = 1
 export type Worlds = number | string
 
 /** The first difference is enough. */
-const parametersOf = (worlds: Worlds) => ({
+export const parametersOf = (worlds: Worlds) => ({
   seed: seedOf(SEED),
   endOnFailure: true,
   ...(typeof worlds === 'number' ? { numRuns: worlds } : { numRuns: 1, path: worlds }),
@@ -45,6 +47,15 @@ const DESCRIBED = 4
 /** One world in so many is asked of a service, too, that has answered before its documents were written. */
 const REWRITTEN = 2
 
+/** One world in so many is behind a proxy, but not the first, by which mutants are found. */
+const PROXIED = 3
+
+/** The options of a service behind a proxy, which removes a path from the requests. */
+export const PROXY: OptionsFor<unknown> = {
+  publicPath: '/desk',
+  clientAddress: forwardedAddress({ trust: 1 }),
+}
+
 /** An adapter over a new, empty place. */
 export type CreateAdapter = () => StorageAdapter
 
@@ -54,6 +65,7 @@ export async function openWorld(
   stored: Disguise,
   create?: Create,
   createAdapter: CreateAdapter = createMemoryAdapter,
+  options: OptionsFor<unknown> = {},
 ): Promise<TestService> {
   const adapter = createAdapter()
   const service = createTestService(
@@ -75,6 +87,7 @@ export async function openWorld(
       page: PAGE,
       ...(users ? { accounts: true } : {}),
       ...(create ? { create } : {}),
+      ...options,
     },
   )
   await service.handler.ready()
@@ -190,7 +203,7 @@ export async function checkLists(
 }
 
 /** An answer but for what is random in it. */
-const comparable = ({ status, headers, text }: Awaited<ReturnType<TestService['send']>>): string =>
+export const comparable = ({ status, headers, text }: Awaited<ReturnType<TestService['send']>>): string =>
   JSON.stringify([status, [...headers], text.replace(/"requestId":"[^"]*"/, '')])
 
 type Caller = World['caller']
@@ -230,16 +243,17 @@ interface Before {
   readonly caller: Caller
   readonly create: Create | undefined
   readonly createAdapter: CreateAdapter | undefined
+  readonly options: OptionsFor<unknown>
 }
 
 /** A service that has answered over other documents, and without memberships, before those of its world were written. */
 async function openRewritten(
   world: World,
   disguised: Disguise,
-  { requests, caller, create, createAdapter }: Before,
+  { requests, caller, create, createAdapter, options }: Before,
 ): Promise<TestService> {
   const earlier = { ...disguised, ...(disguised.memberships ? { memberships: [] } : {}) }
-  const service = await openWorld(world, earlier, create, createAdapter)
+  const service = await openWorld(world, earlier, create, createAdapter, options)
   for (const request of requests) await ask([service], request, caller)
   await fill(service.adapter, plain(world), true)
   return service
@@ -281,9 +295,10 @@ export async function checkNonInterference(
         ] as const)
           expect(viewsOf(collection, other, caller)).toEqual(viewsOf(collection, documents, caller))
         if (JSON.stringify(disguised) !== JSON.stringify(plain(world))) seen.different += 1
+        const options = asks % PROXIED === PROXIED - 1 ? PROXY : {}
         const [one, other] = [
-          await openWorld(world, plain(world), create, createAdapter),
-          await openWorld(world, disguised, create, createAdapter),
+          await openWorld(world, plain(world), create, createAdapter, options),
+          await openWorld(world, disguised, create, createAdapter, options),
         ]
         const isRewritten = asks % REWRITTEN === 0
         const idsOf = (all: World['documents']) => [...new Set(all.map(({ _id }) => String(_id)))].slice(0, 4)
@@ -309,7 +324,15 @@ export async function checkNonInterference(
         ]
         expect(requests.length).toBeGreaterThanOrEqual(30)
         const rewritten = isRewritten
-          ? [await openRewritten(world, disguised, { requests, caller: sent, create, createAdapter })]
+          ? [
+              await openRewritten(world, disguised, {
+                requests,
+                caller: sent,
+                create,
+                createAdapter,
+                options,
+              }),
+            ]
           : []
         // A single document is expanded as it is in a list.
         for (const { expand } of asked.filter(({ expand }) => expand?.length).slice(0, 3)) {

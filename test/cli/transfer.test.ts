@@ -3,8 +3,11 @@ import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import Database from 'better-sqlite3'
+import pg from 'pg'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
+import { tableNameOf } from '../../src/adapters/sql/table-names.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { everything } from '../../src/core/filter/filter.js'
 import type { StorageAdapter } from '../../src/index.js'
@@ -142,6 +145,52 @@ describe('load', () => {
     // A dump does not depend on the storage, apart from the order of keys.
     const { stdout: end } = await shell(`${COMMAND} dump ${database} | tail -1`, { cwd: folder() })
     expect(end.trim()).toBe(dumped.trimEnd().split('\n').at(-1))
+  }, 60_000)
+
+  test('stores the same bytes', async () => {
+    await shell(`${COMMAND} dump --data app.db | ${COMMAND} load --data copy.db`, { cwd: folder() })
+    const textsIn = (file: string, name: string): readonly unknown[] => {
+      const database = new Database(join(folder(), file), { readonly: true })
+      try {
+        return database
+          .prepare(`SELECT _id, document FROM "${tableNameOf(name)}" ORDER BY _id`)
+          .raw()
+          .all()
+      } finally {
+        database.close()
+      }
+    }
+    for (const name of NAMES) {
+      const texts = textsIn('app.db', name)
+      expect(texts.length).toBeGreaterThan(0)
+      expect(textsIn('copy.db', name)).toEqual(texts)
+    }
+  })
+
+  test('stores the same bytes in PostgreSQL, whichever storage was between', async () => {
+    const [first, second] = [newSchema(), newSchema()]
+    const at = (schema: string) => `--database "${postgres.url}" --schema ${schema}`
+    await shell(
+      `${COMMAND} dump --data app.db | ${COMMAND} load ${at(first)} && ${COMMAND} dump ${at(first)} | ${COMMAND} load --data between.db && ${COMMAND} dump --data between.db | ${COMMAND} load ${at(second)}`,
+      { cwd: folder() },
+    )
+    const client = new pg.Client({ connectionString: postgres.url })
+    await client.connect()
+    try {
+      for (const name of NAMES) {
+        const textsIn = async (schema: string) =>
+          (
+            await client.query(
+              `SELECT _id, document::text FROM ${schema}."${tableNameOf(name)}" ORDER BY _id`,
+            )
+          ).rows
+        const texts = await textsIn(first)
+        expect(texts.length).toBeGreaterThan(0)
+        expect(await textsIn(second)).toEqual(texts)
+      }
+    } finally {
+      await client.end()
+    }
   }, 60_000)
 
   test('says what is wrong, without a stack', async () => {

@@ -72,8 +72,8 @@ describe.each(storages)('a dump of %s', (from, create) => {
   test('has sessions only if asked, and never counted logins, delivered tokens or keys', () =>
     checkLeftOut(transfer, filled))
 
-  test('with sessions keeps users signed in', async () => {
-    const adapter = createMemoryAdapter()
+  test.each(storages)('with sessions keeps users signed in, in %s', async (_, create) => {
+    const adapter = create()()
     await load(config, adapter, await dumpLines(transfer, filled.service.adapter, { sessions: true }))
     const moved = serveTransferred(adapter)
     opened.push(moved)
@@ -156,7 +156,10 @@ describe.each(storages)('in %s', (name, create) => {
     expect(await adapter.count('others', everything, {})).toBeLessThan(1200)
   })
 
-  test('a load is no change for consumers, and resets streams of before', async () => {
+  test.each([
+    ['and the service uses another adapter', false],
+    ['and the service uses the same adapter', true],
+  ])('a load is no change for consumers, and resets streams of before, %s', async (_, isSame) => {
     const told: unknown[] = []
     const handle: Consumer['handle'] = ({ collection, after }) => void told.push([collection, after?.n])
     const consumers = { all: { collections: ['things', 'others'], handle } }
@@ -176,8 +179,8 @@ describe.each(storages)('in %s', (name, create) => {
 
     const adapter = connectTo(connect)
     await load(things, adapter, await dumpThings(700))
-    if (name !== 'memory') await adapter.close()
-    const moved = createTestService(things, { adapter: connect(), consumers })
+    if (name !== 'memory' && !isSame) await adapter.close()
+    const moved = createTestService(things, { adapter: isSame ? adapter : connect(), consumers })
     opened.push(moved)
     await moved.handler.ready()
     const headers = { 'last-event-id': reset?.id ?? '' }

@@ -1,6 +1,17 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import pg from 'pg'
 import { describe, expect, test } from 'vitest'
+import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
+import { readExistingDatabase } from '../../src/adapters/postgres/read-existing.js'
+import { readExistingFile } from '../../src/adapters/sqlite/read-existing.js'
+import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import type { FieldRef } from '../../src/core/filter/filter.js'
 import type { CollectionPlan } from '../../src/core/storage.js'
+import { createFormerRecords } from '../support/layout-laws.js'
+import { newSchema, usePostgres } from '../support/postgres.js'
 import { createTestService, faultsOf } from '../support/service.js'
 import { closeAfterEach, useLastingStorages } from '../support/storages.js'
 
@@ -12,6 +23,59 @@ const planOf = (...unique: readonly (readonly string[])[]): readonly CollectionP
 ]
 
 const lasting = useLastingStorages()
+const postgres = usePostgres()
+
+async function runInPostgres(statements: string): Promise<void> {
+  const client = new pg.Client({ connectionString: postgres.url })
+  await client.connect()
+  await client.query(statements).finally(() => client.end())
+}
+
+/** A storage that an operator can mend, and that can be read without its adapter. */
+async function createMendable(kind: string) {
+  if (kind === 'SQLite') {
+    const file = join(mkdtempSync(join(tmpdir(), 'collection-service-left-')), 'data.db')
+    return {
+      create: () => createSqliteAdapter({ file }),
+      read: () => readExistingFile(file),
+      run: async (statements: string) => void new Database(file).exec(statements).close(),
+    }
+  }
+  const schema = newSchema()
+  if (kind.endsWith('former layout')) await runInPostgres(createFormerRecords(schema))
+  return {
+    create: () => createPostgresAdapter({ connectionString: postgres.url, schema }),
+    read: () => readExistingDatabase(postgres.url, schema),
+    run: (statements: string) => runInPostgres(`SET search_path = ${schema}; ${statements}`),
+  }
+}
+
+describe.each(['SQLite', 'PostgreSQL', 'PostgreSQL in the former layout'])('a left index in %s', (kind) => {
+  test('is known without the adapter, and ends as its report says', async () => {
+    const { create, read, run } = await createMendable(kind)
+    const write = async (plans: readonly CollectionPlan[], _id: string) => {
+      const adapter = create()
+      await adapter.open(plans)
+      const { ok } = await adapter.write([{ in: 'things', insert: { _id, _version: 1, a: 'x' } }], {})
+      await adapter.close()
+      return ok
+    }
+    const readLeft = async () => {
+      const documents = await read()
+      const left = await documents.leftUnique(planOf())
+      await documents.close()
+      return left
+    }
+    expect(await write(planOf(['a']), '1')).toBe(true)
+    const [left, ...others] = await readLeft()
+    expect([left?.fields, others]).toEqual([['a'], []])
+    const name = /^drop the index (\w+) and/.exec(left?.mend ?? '')?.[1]
+    expect(await write(planOf(), '2')).toBe(false)
+    await run(`DROP INDEX ${name}; DELETE FROM _structures WHERE name = '${name}'`)
+    expect(await write(planOf(), '2')).toBe(true)
+    expect(await readLeft()).toEqual([])
+  })
+})
 
 describe.each(lasting.filter(([name]) => name !== 'memory'))(
   'what was made unique in %s',

@@ -177,7 +177,7 @@ const pathsOf = (fields: readonly Field[]): readonly string[] =>
   fields.flatMap(({ path, properties, items }) => [path, ...pathsOf(items?.properties ?? properties)])
 
 /** The steps that it takes to note a misfit. */
-const MISFIT_STEPS = 100
+const MISFIT_STEPS = 500
 
 /** Creates the tally of a collection. Its size does not depend on the number of documents. */
 export function createTally(collection: Collection): Tally {

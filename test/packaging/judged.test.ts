@@ -168,6 +168,7 @@ const REASONS: { readonly [path: string]: string } = {
   'cluster/': 'asks the built package on several machines',
   'contract/definitions.test.ts': 'stores documents of another configuration',
   'contract/failures.test.ts': 'has a storage that throws what none throws',
+  'contract/stored-documents.test.ts': 'stores documents of another configuration',
   'contract/stream-ends.test.ts': 'ends a process in the middle of an answer',
   'docs/': 'runs the programs of the guide, which import the built package as a user does',
   'durability/': 'ends and slows down processes, and counts their memory: each has the built package',

@@ -100,6 +100,13 @@ function locate(fields: readonly Field[], path: string): Place {
 
 type AddMisfit = (path: string, error: string, message: string) => void
 
+interface MisfitSearch {
+  /** The paths of the fields that no document has had so far. */
+  readonly absent: Set<string>
+  readonly slices: Slices
+  readonly add: AddMisfit
+}
+
 /**
  * Finds the ways in which a stored document does not fit, with the validator of writes. Hashes are stored separately
  * from fields, so they are compared by their names. Removes from `absent` the paths of the fields that the document has.
@@ -107,9 +114,7 @@ type AddMisfit = (path: string, error: string, message: string) => void
 function findMisfits(
   { fields, hashes, validate }: Collection,
   document: StoredDocument,
-  absent: Set<string>,
-  slices: Slices,
-  add: AddMisfit,
+  { absent, slices, add }: MisfitSearch,
 ): MaybePromise<unknown> {
   const secrets = new Set(hashes.map(({ name }) => name))
   const hashed = new Set(namesOfHashes(document))
@@ -142,28 +147,36 @@ function findMisfits(
     },
   })
   return whenReady(validating, () =>
-    visitFields({ properties: fields, items: null }, body, slices, (field, value, path) => {
-      absent.delete(field.path)
-      if (typeof value !== 'string' || wrong.has(path)) return
-      if (field.type === 'reference' && !isUuid(lowerUuid(value))) add(path, ...NO_REFERENCE)
-      else if (field.normalise(value) !== value) add(path, ...NOT_NORMALISED)
+    visitFields({ properties: fields, items: null }, body, {
+      slices,
+      see(field, value, path) {
+        absent.delete(field.path)
+        if (typeof value !== 'string' || wrong.has(path)) return
+        if (field.type === 'reference' && !isUuid(lowerUuid(value))) add(path, ...NO_REFERENCE)
+        else if (field.normalise(value) !== value) add(path, ...NOT_NORMALISED)
+      },
     }),
   )
+}
+
+interface FieldVisit {
+  readonly slices: Slices
+  readonly see: (field: Field, value: unknown, path: string) => void
 }
 
 /** Calls `see` with each declared field that is in a value, with each of its elements, and with their JSON pointers. */
 function visitFields(
   { properties, items }: Node,
   value: unknown,
-  slices: Slices,
-  see: (field: Field, value: unknown, path: string) => void,
+  visiting: FieldVisit,
   path = '',
 ): MaybePromise<void> {
+  const { slices, see } = visiting
   const visit = (field: Field, inner: unknown, name: string | number): MaybePromise<void> => {
     slices.left -= stepsToRead(inner)
     const at = `${path}/${name}`
     see(field, inner, at)
-    return typeof inner === 'object' ? visitFields(field, inner, slices, see, at) : undefined
+    return typeof inner === 'object' ? visitFields(field, inner, visiting, at) : undefined
   }
   if (items && Array.isArray(value))
     return forEachSliced(slices, value, (element, i) => visit(items, element, i))
@@ -224,7 +237,7 @@ export function createTally(collection: Collection): Tally {
         else if (!found.has(key)) found.set(key, [{ field: place.field, error, message }, place])
       }
       slices.left -= bounds.documentSteps
-      const finding = findMisfits(collection, document, absent, slices, add)
+      const finding = findMisfits(collection, document, { absent, slices, add })
       const counting = whenReady(finding, () => {
         for (const [misfit, place] of found.values()) count(misfit, place, document)
         return new Set([...found.values()].map(([{ error }]) => error))

@@ -27,7 +27,8 @@ describe('after a restore', () => {
     const logger = { ...console, warn: (...entry: unknown[]) => void warnings.push(entry) }
     const handle: Consumer['handle'] = async ({ after }) => void told.push(String(after?.text))
     const consumers = { told: { collections: ['notes' as const], handle } }
-    const open = () => serve({ adapter: createSqliteAdapter({ file }), options: { consumers, logger } })
+    const options = { consumers, logger }
+    const open = () => serve({ adapter: createSqliteAdapter({ file }), options })
 
     const early = await open()
     const stream = await early.open('/notes/changes', { caller: ADMIN })

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { STRUCTURES } from '../../sql/dialect.js'
 import { textOf } from '../../sql/faults.js'
 import { type Connection, openAlone, openExisting } from '../connection/connection.js'
+import { IS_TABLE } from '../is-table.js'
 import { hasContent } from '../read-existing.js'
-import { IS_TABLE } from '../table-names.js'
 import { BackupError, explained } from './backup-error.js'
 
 export interface CopyOptions {

@@ -435,6 +435,7 @@ describe('a dump', () => {
 
   test('ends when it is interrupted, or cannot be written', async () => {
     const adapter = createMemoryAdapter()
+    await adapter.open([{ name: 'things', indexes: [] }])
     const controller = new AbortController()
     const { signal } = controller
     const interrupted = dump(things, adapter, () => controller.abort(), { signal })

@@ -131,7 +131,7 @@ test('the package is small, without maps to what is not there', async () => {
 })
 
 /** What a text points at inside the package: links, files by their names. */
-const CITATION = /\]\((?!#|\w+:)([^)#\s]+)|\b(\w+\.md|(?:examples|src|test)\/[\w./-]+\.\w+)/g
+const CITATION = /\]\((?!#|\w+:)([^)#\s]+)|\b(\w+\.md|(?:docs|examples|src|test)\/[\w./-]+\.\w+)/g
 
 /** Where a name may stand for a file: in the package, beside what cites it, and, for the contract, where it lies. */
 const placesOf = (file: string, name: string): readonly string[] =>

@@ -51,6 +51,10 @@ async function createMany(adapter: StorageAdapter, config: object, before: () =>
   expect([status, body.results?.length]).toEqual([200, 100])
 }
 
+/** Whether the comparison of stored documents, in the background after the start, sends a statement. */
+const isOfStart = ({ text }: { readonly text: string }): boolean =>
+  /^SELECT.*(?:ORDER BY|_structures)/s.test(text)
+
 describe.each([
   ['of nobody', { collections: { things } }, 0],
   // Session and user by one statement, to know who asks, and each once more as conditions.
@@ -63,7 +67,7 @@ describe.each([
     await createMany(adapter, config, () => {
       sent.length = 0
     })
-    const kinds = sent.map(({ text }) => /^\w+/.exec(text)?.[0])
+    const kinds = sent.filter((one) => !isOfStart(one)).map(({ text }) => /^\w+/.exec(text)?.[0])
     const begin = kinds.indexOf('BEGIN')
     expect(kinds.slice(0, begin)).toEqual(Array(reads).fill('SELECT'))
     const transaction = kinds.slice(begin)

@@ -30,6 +30,7 @@ export type {
   ChangeQuery,
   CollectionPlan,
   IndexPlan,
+  LeftIndex,
   Linked,
   LinkedFound,
   LinkedList,

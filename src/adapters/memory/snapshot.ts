@@ -1,4 +1,4 @@
-import { afterId } from '../../core/filter/after-id.js'
+import { PAGE } from '../../core/filter/after-id.js'
 import { compareText } from '../../core/json/compare-text.js'
 import type { Snapshot, StoredDocument } from '../../core/storage.js'
 
@@ -9,7 +9,7 @@ export function createSnapshot(held: ReadonlyMap<string, readonly StoredDocument
     next(collection, after) {
       const documents = held.get(collection) ?? []
       const start = countUpTo(documents, after)
-      return documents.slice(start, start + afterId(after).limit)
+      return documents.slice(start, start + PAGE)
     },
     async close() {},
   }

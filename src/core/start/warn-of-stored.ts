@@ -1,4 +1,4 @@
-import { ID } from '../filter/filter.js'
+import { BY_ID } from '../filter/after-id.js'
 import type { Service } from '../request/call.js'
 import { RequestDeadline, waitUntilLate } from '../request/deadline.js'
 import type { Store } from '../request/store.js'
@@ -15,8 +15,6 @@ const BYTES = 4 * 1024 * 1024
 
 /** The maximum number of `_id`s in a warning. */
 const MAX_LISTED = 3
-
-const SORT = [{ field: ID, descending: false }]
 
 /** The name of the comparison in queues that serve callers in turn. No caller has this name. */
 const CALLER = 'start'
@@ -68,7 +66,7 @@ async function compareStored(
 ): Promise<void> {
   const collections = [...plan.collections.values()]
   const limit = Math.max(1, Math.min(SAMPLE, Math.floor(SAMPLES / collections.length)))
-  const query = { sort: SORT, limit, bytes: Math.floor(BYTES / collections.length) }
+  const query = { sort: BY_ID, limit, bytes: Math.floor(BYTES / collections.length) }
   const plans = collections.map(({ storage }) => storage)
   deadline.enter('read')
   const left = (await adapter.leftUnique?.(plans, { signal: deadline.signal, caller: CALLER })) ?? []

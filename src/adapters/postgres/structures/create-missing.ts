@@ -543,10 +543,10 @@ export async function settleLayout(
 }
 
 /**
- * Creates the missing tables and indexes of the plans in a schema with a layout, and ends the logs of collections that the plans do not
- * log. If nothing is missing, this takes one SELECT. One process at a time creates new tables, in one transaction
- * with their indexes. Indexes of existing tables are built while other processes write. Without `migrate`, nothing is
- * created: if something is missing, the function rejects with an error that contains the missing SQL.
+ * Creates the missing tables and indexes of the plans in a schema with a layout, and ends the logs of collections that
+ * the plans do not log. If nothing is missing, this takes one SELECT. One process at a time creates new tables, in one
+ * transaction with their indexes. Indexes of existing tables are built while other processes write. Without `migrate`,
+ * nothing is created: if something is missing, the function rejects with an error that contains the missing SQL.
  */
 export async function createMissing(
   use: Connections['use'],

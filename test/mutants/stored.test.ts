@@ -44,27 +44,30 @@ const load = async () => {
   return { create, check, createSqliteAdapter }
 }
 
-type CreateTally = typeof Misfits.createTally
+type CreateMisfitCounter = typeof Misfits.createMisfitCounter
 type Counted = Misfits.CountedMisfit
 
 const MISFITS = '../../src/core/stored/misfits.js'
 
-const brokenTally = (what: string, breakTally: (real: CreateTally) => CreateTally): Mutant => [
+const brokenCounter = (
+  what: string,
+  breakCounter: (real: CreateMisfitCounter) => CreateMisfitCounter,
+): Mutant => [
   what,
   MISFITS,
   async (original) => {
     const real = (await original()) as typeof Misfits
-    return { ...real, createTally: breakTally(real.createTally) }
+    return { ...real, createMisfitCounter: breakCounter(real.createMisfitCounter) }
   },
 ]
 
-/** A tally that changes what it has counted. */
+/** A counter that changes what it has counted. */
 const brokenResult = (
   what: string,
   change: (one: Counted, nullable: ReadonlySet<string>) => readonly Counted[],
 ): Mutant =>
-  brokenTally(what, (createTally) => (collection) => {
-    const { note, result } = createTally(collection)
+  brokenCounter(what, (createMisfitCounter) => (collection) => {
+    const { note, result } = createMisfitCounter(collection)
     const fields = collection.fields.filter(({ definition }) => definition.nullable)
     const nullable = new Set(fields.map(({ path }) => path))
     return { note, result: () => result().flatMap((one) => change(one, nullable)) }
@@ -91,8 +94,8 @@ const mutants: readonly Mutant[] = [
   brokenResult('a property of an object fits', (one) => (one.field.includes('.') ? [] : [one])),
   brokenResult('a renamed field is not recognised', ({ renamed, ...one }) => [one]),
   brokenResult('one document is counted twice', (one) => [{ ...one, count: one.count + 1 }]),
-  brokenTally('a value is printed', (createTally) => (collection) => {
-    const { note, result } = createTally(collection)
+  brokenCounter('a value is printed', (createMisfitCounter) => (collection) => {
+    const { note, result } = createMisfitCounter(collection)
     let last: unknown
     return {
       note(document) {

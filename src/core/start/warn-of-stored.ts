@@ -5,7 +5,7 @@ import type { Store } from '../request/store.js'
 import { nextTurn } from '../slices.js'
 import type { StorageAdapter } from '../storage.js'
 import { describeLeft, describeMisfit, listIds } from '../stored/describe.js'
-import { createTally, UNDECLARED } from '../stored/misfits.js'
+import { createMisfitCounter, UNDECLARED } from '../stored/misfits.js'
 
 /** The maximum number of documents that a start reads: of one collection, and of all. */
 const SAMPLE = 200
@@ -77,11 +77,11 @@ async function compareStored(
     // Some storages answer at once. Without a pause, no request would be answered between two collections.
     await nextTurn()
     const documents = await store.own(name).list(query)
-    const tally = createTally(collection)
-    for (const document of documents) await tally.note(document)
+    const counter = createMisfitCounter(collection)
+    for (const document of documents) await counter.note(document)
     // Work that was stopped ends here.
     deadline.enter('read')
-    for (const misfit of tally.result()) {
+    for (const misfit of counter.result()) {
       const code = misfit.error === UNDECLARED ? 'stored_undeclared' : 'stored_misfit'
       const found = `${misfit.count} of the ${documents.length} stored documents that were read`
       warn(code, misfit.pointer, `${describeMisfit(misfit)}; in ${found}: ${listIds(misfit, MAX_LISTED)}`)

@@ -36,7 +36,7 @@ export interface CountedMisfit extends Misfit {
 }
 
 /** Counts the documents of a collection that do not fit its schema. */
-export interface Tally {
+export interface MisfitCounter {
   /** Counts a document. Returns the errors in it. Pauses when a slice of work on several documents is used up. */
   note(document: StoredDocument): MaybePromise<ReadonlySet<string>>
   /** Declared fields come first, in the order of the schema. */
@@ -192,8 +192,8 @@ const pathsOf = (fields: readonly Field[]): readonly string[] =>
 /** The steps that it takes to note a misfit. */
 const MISFIT_STEPS = 500
 
-/** Creates the tally of a collection. Its size does not depend on the number of documents. */
-export function createTally(collection: Collection): Tally {
+/** Creates the counter of a collection. Its size does not depend on the number of documents. */
+export function createMisfitCounter(collection: Collection): MisfitCounter {
   const { fields } = collection
   const slices = new Slices(bounds.longFirstSlice)
   const counted = new Map<string, Misfit & Place & { count: number; readonly ids: string[] }>()

@@ -14,7 +14,7 @@ import type {
   MaybePromise,
   StoredDocument,
 } from '../../../../core/storage.js'
-import { createTally, MAX_IDS, UNDECLARED } from '../../../../core/stored/misfits.js'
+import { createMisfitCounter, MAX_IDS, UNDECLARED } from '../../../../core/stored/misfits.js'
 import { compileForInsight } from '../../compile.js'
 import type { InsightOptions } from '../../options.js'
 import { variablesIn } from '../satisfy.js'
@@ -246,13 +246,13 @@ async function checkCollection(
 ): Promise<Omit<StoredReport, 'leftUnique'>> {
   const isUnreadable = compileUnreadable(scope, collection)
   const finders = collection.storage.indexes.filter(({ unique }) => unique).map(createTwinFinder)
-  const tally = createTally(collection)
+  const counter = createMisfitCounter(collection)
   const [invalid, cut, unreadable] = [createCounter(), createCounter(), createCounter()]
   let documents = 0
   for await (const page of readPages(storage, collection.name)) {
     documents += page.length
     for (const document of page) {
-      const errors = await tally.note(document)
+      const errors = await counter.note(document)
       if ([...errors].some((error) => error !== UNDECLARED)) invalid.add(document)
       if (errors.has(UNDECLARED)) cut.add(document)
       if (isUnreadable(document)) unreadable.add(document)
@@ -273,7 +273,7 @@ async function checkCollection(
     notUnique,
     invalid: invalid.result(),
     cut: cut.result(),
-    misfits: tally.result().map(({ pointer, ...misfit }) => misfit),
+    misfits: counter.result().map(({ pointer, ...misfit }) => misfit),
     unreadable: unreadable.result(),
   }
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Caller, StorageAdapter } from '../../src/index.js'
 import { createTestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
+import { isOfStart } from '../support/stored.js'
 
 // CONTRACT.md §4, "Own accounts"
 
@@ -32,9 +33,7 @@ function watch(adapter: StorageAdapter): { readonly adapter: StorageAdapter; rea
     asked,
     adapter: {
       ...adapter,
-      // Without the comparison of stored documents, which runs in the background after the start.
-      list: (name, query) =>
-        (query.caller === 'start' ? adapter.list : note('list', adapter.list))(name, query),
+      list: (name, query) => (isOfStart(query) ? adapter.list : note('list', adapter.list))(name, query),
       count: note('count', adapter.count),
       write: note('write', adapter.write),
     },

@@ -4,7 +4,7 @@ import type { ListQuery, StorageAdapter } from '../../src/core/storage.js'
 import { scale, useSmallerBounds } from '../support/bounds.js'
 import { createTestService, faultsOf } from '../support/service.js'
 import { useStorages } from '../support/storages.js'
-import { idOf } from '../support/stored.js'
+import { idOf, isOfStart } from '../support/stored.js'
 import {
   arrayOf,
   type Json,
@@ -115,8 +115,7 @@ describe.each(storages)('expand over several references, in %s,', (_, create) =>
     const watched: StorageAdapter = Object.create(adapter, {
       list: {
         value: (name: string, query: ListQuery) => {
-          // Not the comparison of stored documents, which runs in the background after the start.
-          if (query.caller !== 'start') asked.push(name)
+          if (!isOfStart(query)) asked.push(name)
           return adapter.list(name, query)
         },
       },

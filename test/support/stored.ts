@@ -1,8 +1,15 @@
 import { expect } from 'vitest'
 import { everything } from '../../src/core/filter/filter.js'
+import type { ListQuery } from '../../src/core/storage.js'
 import type { createCollectionService, OptionsFor, StorageAdapter, StoredDocument } from '../../src/index.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import { type AnyConfig, createTestService, type TestService } from './service.js'
+
+/**
+ * Whether a list belongs to the comparison of stored documents, which runs in the background after a start. A test that
+ * counts or interrupts the lists of requests leaves it out.
+ */
+export const isOfStart = ({ caller }: ListQuery): boolean => caller === 'start'
 
 type Json = { readonly [name: string]: unknown }
 

@@ -68,6 +68,7 @@ export type {
   Handler,
   Limits,
   RuleConfig,
+  RulesConfig,
   ServiceOptions,
 } from './core/types.js'
 export type {

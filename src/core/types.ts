@@ -52,14 +52,20 @@ export interface RuleConfig extends Commented {
   readonly set?: JsonObject
 }
 
+/**
+ * The right of a subject to one operation: `true`, `false`, a rule, or 1 to 16 rules. The rules of an array add up for
+ * reads. For a write, they are tried in their order.
+ */
+export type RulesConfig<R = RuleConfig> = boolean | R | readonly R[]
+
 /** The rights of one subject. The short form `{ pick, omit }` means `{ "read": true, "create": { pick, omit } }`. */
 export type GrantConfig =
   | boolean
   | (Commented & {
-      readonly create?: boolean | Omit<RuleConfig, 'where'>
-      readonly read?: boolean | Pick<RuleConfig, '$comment' | 'pick' | 'omit' | 'where'>
-      readonly update?: boolean | RuleConfig
-      readonly delete?: boolean | Pick<RuleConfig, '$comment' | 'where'>
+      readonly create?: RulesConfig<Omit<RuleConfig, 'where'>>
+      readonly read?: RulesConfig<Pick<RuleConfig, '$comment' | 'pick' | 'omit' | 'where'>>
+      readonly update?: RulesConfig
+      readonly delete?: RulesConfig<Pick<RuleConfig, '$comment' | 'where'>>
     })
   | Pick<RuleConfig, '$comment' | 'pick' | 'omit'>
 

@@ -171,7 +171,12 @@ type Undeclared<C> = C extends { readonly additionalProperties: true } ? JsonObj
 
 /** The names of the fields that the `set` of at least one rule fills on create. */
 type SetName<C> = C extends { readonly permissions: infer P } ? SetNameOf<P[keyof P]> : never
-type SetNameOf<G> = G extends { readonly create: { readonly set: infer V } } ? KnownName<V> : never
+type SetNameOf<G> = G extends { readonly create: infer R }
+  ? R extends readonly (infer E)[]
+    ? SetNameIn<E>
+    : SetNameIn<R>
+  : never
+type SetNameIn<R> = R extends { readonly set: infer V } ? KnownName<V> : never
 /** The names of the properties of a type; `never` if its keys are any string. */
 type KnownName<V> = string extends keyof V ? never : NameOf<V>
 

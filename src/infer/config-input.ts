@@ -5,6 +5,7 @@ import type {
   Config,
   FieldDefinition,
   RuleConfig,
+  RulesConfig,
 } from '../core/types.js'
 import type { NameOf } from './collections.js'
 
@@ -32,16 +33,16 @@ type Definition<D, Target> =
 
 type Names<Name> = Commented & { readonly pick?: readonly Name[]; readonly omit?: readonly Name[] }
 
-type Rule<Name, Kept extends keyof RuleConfig> = boolean | (Pick<RuleConfig, Kept> & Names<Name>)
+type Rules<Name, Kept extends keyof RuleConfig> = RulesConfig<Pick<RuleConfig, Kept> & Names<Name>>
 
 /** A grant whose rules may contain the field names `Name`. */
 type Grant<Name> =
   | boolean
   | (Commented & {
-      readonly create?: Rule<Name, 'check' | 'set'>
-      readonly read?: Rule<Name | SystemName, 'where'>
-      readonly update?: Rule<Name, 'where' | 'check' | 'set'>
-      readonly delete?: boolean | Pick<RuleConfig, '$comment' | 'where'>
+      readonly create?: Rules<Name, 'check' | 'set'>
+      readonly read?: Rules<Name | SystemName, 'where'>
+      readonly update?: Rules<Name, 'where' | 'check' | 'set'>
+      readonly delete?: RulesConfig<Pick<RuleConfig, '$comment' | 'where'>>
     })
   | Names<Name>
 

@@ -102,7 +102,7 @@ const MUTANTS: readonly Mutant[] = [
           ...placed.collection,
           permissions: {
             ...placed.collection.permissions,
-            read: new Map([...placed.collection.permissions.read, ['*', placed.rule]]),
+            read: new Map([...placed.collection.permissions.read, ['*', [placed.rule]]]),
           },
         },
       })),

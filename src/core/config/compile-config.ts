@@ -1,4 +1,9 @@
-import { checkRequireVerified, checkRoleField, compileAuth } from '../accounts/config/compile-auth.js'
+import {
+  checkRegistration,
+  checkRequireVerified,
+  checkRoleField,
+  compileAuth,
+} from '../accounts/config/compile-auth.js'
 import { findClaimFields } from '../claims/config/claim-fields.js'
 import { compileClaims } from '../claims/config/compile-claims.js'
 import { presentWays } from '../claims/query/demands.js'
@@ -11,7 +16,7 @@ import { holdsReference } from '../fields/schema/references.js'
 import { createPatternStore } from '../filter/pattern/pattern-store.js'
 import { toPointerPart } from '../json/pointer.js'
 import { type ConfigReport, reportTo } from '../json/report.js'
-import { EVERYONE, OWNER } from '../permissions/grants.js'
+import { EVERYONE, OWNER, rulesOf } from '../permissions/grants.js'
 import type { Where } from '../query/where.js'
 import { compileReferences } from '../references/config/compile-references.js'
 import type { IndexPlan } from '../storage.js'
@@ -100,6 +105,7 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   const log = compileLog(config, known, options.hasLog ?? true, report.at('collections'))
   const plan = { ...known, log }
   checkLimits(limits, report.at('limits'))
+  if (!options.hasAuthenticate) checkRegistration(plan.auth, report)
   const { hasDeliver = true } = options
   checkRequireVerified(
     { config: auth, auth: plan.auth, references: plan, isUnsure, hasDeliver, faults: [...faults] },
@@ -156,9 +162,10 @@ function compileCollection(
     fills: selectFills(fields, fills),
     roleField: context.roleField,
     verifiedField: context.verifiedField,
-    storage: permissions.read.get(OWNER)
-      ? { ...storage, indexes: [...storage.indexes, BY_CREATOR] }
-      : storage,
+    storage:
+      rulesOf(permissions.read, OWNER).length > 0
+        ? { ...storage, indexes: [...storage.indexes, BY_CREATOR] }
+        : storage,
     hasChanges: config.changes ?? false,
   }
 }

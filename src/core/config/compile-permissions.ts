@@ -2,7 +2,7 @@ import { compileFields } from '../fields/compile-fields.js'
 import type { Field } from '../fields/field-type.js'
 import { isFieldName, isSystemField, suggest } from '../fields/schema/names.js'
 import type { BodyValidator } from '../fields/schema/validator.js'
-import type { Filter } from '../filter/filter.js'
+import { type Filter, or } from '../filter/filter.js'
 import { isEqualJson } from '../json/equality.js'
 import { isObject, readOwn } from '../json/own-properties.js'
 import { readPointer, toPointerPart } from '../json/pointer.js'
@@ -18,10 +18,18 @@ import {
   type PropertySet,
   type Rule,
   type RuleOperation,
+  rulesOf,
 } from '../permissions/grants.js'
 import { claimIn, findVariables, type JudgeVariable } from '../query/variable.js'
 import { ANYWHERE, bindWhere, narrowWhere, parseWhere, type Where, type WhereScope } from '../query/where.js'
-import type { CollectionConfig, GrantConfig, JsonObject, RuleConfig, WhereConfig } from '../types.js'
+import type {
+  CollectionConfig,
+  GrantConfig,
+  JsonObject,
+  RuleConfig,
+  RulesConfig,
+  WhereConfig,
+} from '../types.js'
 import { judgeSample } from './judge-sample.js'
 import { UNSURE } from './shape/settle-shape.js'
 
@@ -95,31 +103,31 @@ export function compilePermissions(
   scope: RuleScope,
   report: ConfigReport,
 ): CompiledPermissions {
-  const table = { create: new Map(), read: new Map(), update: new Map(), delete: new Map() }
+  const empty = (): Map<string, readonly Rule[]> => new Map()
+  const table = { create: empty(), read: empty(), update: empty(), delete: empty() }
   for (const [subject, grant] of Object.entries(permissions)) {
-    const outer = report.at(subject)
-    for (const { operation, rule, isOwn } of expandGrant(grant)) {
-      const place = isOwn ? outer.at(operation) : outer
-      if (subject !== OWNER || operation !== 'create')
-        table[operation].set(
-          subject,
-          rule && compileRule(subject, { operation, rule, isWhole: grant === true }, place, scope),
-        )
+    for (const { operation, rule, place } of expandGrant(grant)) {
+      const at = report.at(subject).within(place)
+      if (subject !== OWNER || operation !== 'create') {
+        const own = { operation, rule, place, isWhole: grant === true }
+        table[operation].set(subject, [
+          ...rulesOf(table[operation], subject),
+          ...(rule ? [compileRule(subject, { ...own, rule }, at, scope)] : []),
+        ])
+      }
       // A grant of `true` or `false` covers only the operations that owners can perform, so it is not a
       // fault.
       else if (typeof grant !== 'boolean')
-        place.fault('owner applies to existing documents, so it cannot have a rule for create')
+        at.fault('owner applies to existing documents, so it cannot have a rule for create')
     }
   }
   return table
 }
 
 /** A rule as configured. A `null` rule denies the operation. */
-interface ConfiguredRule {
+interface ConfiguredRule extends Pick<Rule, 'place'> {
   readonly operation: RuleOperation
   readonly rule: RuleConfig | null
-  /** Whether the grant has a rule for the operation alone. */
-  readonly isOwn: boolean
 }
 
 const WITHOUT_CONDITIONS: RuleConfig = {}
@@ -130,17 +138,21 @@ const ruleOf = (rule: boolean | RuleConfig): RuleConfig | null =>
 /** Returns the rules of a grant. */
 export function expandGrant(grant: GrantConfig): readonly ConfiguredRule[] {
   if (typeof grant === 'boolean')
-    return OPERATIONS.map((operation) => ({ operation, rule: ruleOf(grant), isOwn: false }))
+    return OPERATIONS.map((operation) => ({ operation, rule: ruleOf(grant), place: '' }))
   // A mixture of both forms of a grant has already been reported. The rules of both forms are still checked.
   const plain: readonly ConfiguredRule[] = isPlain(grant)
     ? [
-        { operation: 'read', rule: WITHOUT_CONDITIONS, isOwn: false },
-        { operation: 'create', rule: grant, isOwn: false },
+        { operation: 'read', rule: WITHOUT_CONDITIONS, place: '' },
+        { operation: 'create', rule: grant, place: '' },
       ]
     : []
   const byOperation = OPERATIONS.flatMap((operation): ConfiguredRule[] => {
-    const rule = readOwn(grant as JsonObject, operation) as boolean | RuleConfig | undefined
-    return rule === undefined ? [] : [{ operation, rule: ruleOf(rule), isOwn: true }]
+    const rule = readOwn(grant as JsonObject, operation) as RulesConfig | undefined
+    const place = `/${operation}`
+    if (Array.isArray(rule))
+      // An element with a fault has left a hole, which `flatMap` skips.
+      return rule.flatMap((one: RuleConfig, i) => ({ operation, rule: one, place: `${place}/${i}` }))
+    return rule === undefined ? [] : [{ operation, rule: ruleOf(rule as boolean | RuleConfig), place }]
   })
   return [...plain, ...byOperation]
 }
@@ -152,29 +164,35 @@ export const isPlain = (grant: object): grant is Pick<RuleConfig, 'pick' | 'omit
 /** Compiles a rule. `isWhole`: it comes from a grant of `true`, which covers all operations. */
 function compileRule(
   subject: string,
-  { operation, rule, isWhole }: Pick<ConfiguredRule, 'operation'> & { rule: RuleConfig; isWhole: boolean },
-  place: ConfigReport,
+  {
+    operation,
+    rule,
+    place,
+    isWhole,
+  }: ConfiguredRule & { readonly rule: RuleConfig; readonly isWhole: boolean },
+  report: ConfigReport,
   scope: RuleScope,
 ): Rule {
   for (const list of ['pick', 'omit'] as const) {
     for (const [i, name] of Object.entries(rule[list] ?? [])) {
       const message = judgeName(list, name, operation, scope)
-      if (message) place.at(list).at(i).fault(message)
+      if (message) report.at(list).at(i).fault(message)
     }
   }
-  const written = compileWhere(rule.where, scope, place.at('where'))
+  const written = compileWhere(rule.where, scope, report.at('where'))
   const isHiding = operation === 'read' && scope.shownIf !== null && !isRole(subject)
   const where = isHiding ? narrowWhere(written, scope.shownIf) : written
   // By default, the updated document must still match the `where` of the rule.
   const check =
     rule.check === undefined && operation === 'update'
       ? where
-      : compileWhere(rule.check, scope, place.at('check'))
+      : compileWhere(rule.check, scope, report.at('check'))
   const givesDefaults = operation === 'create'
-  const set = compileSet(rule.set ?? {}, { ...scope, givesDefaults }, place.at('set'))
+  const set = compileSet(rule.set ?? {}, { ...scope, givesDefaults }, report.at('set'))
   const variables = [...variablesIn(where), ...variablesIn(check), ...findVariables([...set.values()])]
   return {
     subject,
+    place,
     properties: compileProperties(rule),
     where,
     check,
@@ -228,8 +246,9 @@ function judgeName(
 /** The system fields that every document has. `createdBy` may be missing. */
 const ALWAYS_THERE: readonly string[] = ['_id', 'createdAt', 'updatedAt']
 
-/** Whether a condition is obviously true for every document and every caller. */
-const holdsAlways = (where: Where): boolean => isAlways(bindWhere(where, { user: null, now: '' }))
+/** Whether every document meets one of some conditions for every caller, as far as this is obvious. */
+const holdAlways = (wheres: readonly Where[]): boolean =>
+  isAlways(or(wheres.map((where) => bindWhere(where, { user: null, now: '' }))))
 
 function isAlways(filter: Filter): boolean {
   if (filter.kind === 'present') return ALWAYS_THERE.includes(filter.field.path)
@@ -245,6 +264,12 @@ function isAlways(filter: Filter): boolean {
 export const grantPointer = (collection: string, subject: string): string =>
   `/collections${toPointerPart(collection)}/permissions${toPointerPart(subject)}`
 
+/** Returns the JSON pointer to a rule, or to the grant from which it was compiled. */
+export const rulePointer = (
+  collection: string,
+  { subject, place }: Pick<Rule, 'subject' | 'place'>,
+): string => grantPointer(collection, subject) + place
+
 /** The message about a collection that is open to everyone. */
 export const OPEN_DOOR = 'everyone may create, read, update and delete everything here'
 
@@ -256,11 +281,13 @@ export const isOpenToEveryone = (
   { fields, additionalProperties }: Pick<RuleScope, 'fields' | 'additionalProperties'>,
 ): boolean =>
   OPERATIONS.every((operation) => {
-    const rule = table[operation].get(EVERYONE)
-    if (!rule || !holdsAlways(rule.where) || !holdsAlways(rule.check)) return false
-    const includesAll = fields.every(
-      ({ name, type }) =>
-        includesProperty(rule.properties, name) || (type === 'hash' && operation === 'read'),
+    const rules = rulesOf(table[operation], EVERYONE).filter(({ check }) => holdAlways([check]))
+    const isOpen = (includes: (properties: PropertySet) => boolean): boolean =>
+      holdAlways(rules.filter(({ properties }) => includes(properties)).map(({ where }) => where))
+    const names = fields.filter(({ type }) => type !== 'hash' || operation !== 'read').map(({ name }) => name)
+    return (
+      isOpen(() => true) &&
+      names.every((name) => isOpen((properties) => includesProperty(properties, name))) &&
+      (!additionalProperties || isOpen(({ pick }) => pick === null))
     )
-    return includesAll && !(additionalProperties && rule.properties.pick !== null)
   })

@@ -5,9 +5,11 @@ import {
   EVERYONE,
   includesProperty,
   isRole,
+  listRules,
   OWNER,
   type Rule,
   type RuleOperation,
+  rulesOf,
   SIGNED_IN,
 } from '../permissions/grants.js'
 import { acceptsProperty } from '../permissions/write-rules.js'
@@ -94,8 +96,8 @@ function warnOfIdentifier({ plan: { auth } }: FinderScope, report: FindingReport
 function warnOfOpenSecret({ plan: { auth } }: FinderScope, report: FindingReport): void {
   if (!auth) return
   const { users, secret } = auth
-  const rule = users.permissions.update.get(OWNER)
-  if (!rule || !acceptsProperty(rule, secret.name, users)) return
+  const rules = rulesOf(users.permissions.update, OWNER)
+  if (!rules.some((rule) => acceptsProperty(rule, secret.name, users))) return
   const message = `accepts a new ${secret.name} without the current one; exclude it with omit, because POST /auth/change-secret requires the current one`
   report.within(grantPointer(users.name, OWNER)).fault('open_secret', message)
 }
@@ -108,7 +110,9 @@ function warnOfUnlimited(
   report: FindingReport,
 ): void {
   if (!production || limits.defaultLimit !== null || limits.maxLimit !== null) return
-  const open = [...collections.values()].filter(({ permissions }) => permissions.read.get(EVERYONE))
+  const open = [...collections.values()].filter(
+    ({ permissions }) => rulesOf(permissions.read, EVERYONE).length > 0,
+  )
   const names = open.map(({ name }) => name).join(', ')
   const message = `without maxLimit or defaultLimit, anyone may list all documents of ${names} in one request`
   if (open.length > 0) report.at('limits').fault('unlimited_list', message)
@@ -139,7 +143,7 @@ function warnOfPlainForm(config: CollectionConfig, { name }: Collection, report:
 
 /** Warns of a required field that no rule for `create` accepts or sets. */
 function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report: FindingReport): void {
-  const rules = [...collection.permissions.create.values()].filter((rule) => rule !== null)
+  const rules = listRules(collection.permissions.create)
   if (rules.length === 0) return
   const credentials =
     auth?.users === collection && auth.register ? [auth.identifier.name, auth.secret.name] : []
@@ -155,7 +159,8 @@ function warnOfUnfillable(collection: Collection, auth: AuthPlan | null, report:
   }
 }
 
-const WRITES: readonly RuleOperation[] = ['create', 'update', 'delete']
+/** The operations of which one rule decides. */
+export const WRITES: readonly RuleOperation[] = ['create', 'update', 'delete']
 
 /** Warns of subjects that may do less than everyone, because the most specific subject decides a write. */
 function warnOfLesserRights(collection: Collection, report: FindingReport): void {
@@ -172,10 +177,12 @@ export const findLesser = (
   broad: string,
 ): readonly (readonly [operation: RuleOperation, subject: string])[] =>
   WRITES.flatMap((operation) => {
-    const wide = permissions[operation].get(broad)
-    if (!wide) return []
     const names = fields.map(({ name }) => name)
-    const lesser = [...permissions[operation]].filter(([, rule]) => !rule || isNarrower(rule, wide, names))
+    const lesser = [...permissions[operation]].filter(([, rules]) =>
+      rulesOf(permissions[operation], broad).some((wide) =>
+        rules.every((rule) => isNarrower(rule, wide, names)),
+      ),
+    )
     return lesser.map(([subject]) => [operation, subject] as const)
   })
 

@@ -1,6 +1,12 @@
 import type { Collection, ServicePlan } from '../config/plan.js'
 import { compileWrites } from '../documents/write/compile-write.js'
-import { ALL_PROPERTIES, type CompiledPermissions, EVERYONE, type Rule } from '../permissions/grants.js'
+import {
+  ALL_PROPERTIES,
+  type CompiledPermissions,
+  EVERYONE,
+  type Mentions,
+  type Rule,
+} from '../permissions/grants.js'
 import { whenReady } from '../promises.js'
 import { ANYWHERE } from '../query/where.js'
 import { Call, compileRules, type Service } from '../request/call.js'
@@ -10,6 +16,7 @@ import { refuseTaken, type Store } from '../request/store.js'
 /** The rule for operations with the rights of the service itself: it allows everything. */
 export const EVERYTHING: Rule = {
   subject: EVERYONE,
+  place: '',
   properties: ALL_PROPERTIES,
   where: ANYWHERE,
   check: ANYWHERE,
@@ -18,7 +25,7 @@ export const EVERYTHING: Rule = {
   claims: [],
 }
 
-const grants: ReadonlyMap<string, Rule> = new Map([[EVERYONE, EVERYTHING]])
+const grants: Mentions = new Map([[EVERYONE, [EVERYTHING]]])
 /** No required field may be missing, because no hook runs for these writes and fills it. */
 const NOTHING: ReadonlySet<string> = new Set()
 const permissions: CompiledPermissions = { create: grants, read: grants, update: grants, delete: grants }

@@ -34,6 +34,11 @@ export const includesProperty = ({ pick, omit }: PropertySet, name: string): boo
 /** The right of a subject to one operation, and the documents that it covers. */
 export interface Rule {
   readonly subject: string
+  /**
+   * The JSON pointer of the rule within the grant of its subject: `/update`, or `/update/0` in an array. Empty if the
+   * rule comes from the grant as a whole.
+   */
+  readonly place: string
   readonly properties: PropertySet
   /** A condition on the stored document. */
   readonly where: Where
@@ -48,9 +53,18 @@ export interface Rule {
 }
 
 /**
- * For each operation, the rules of the subjects that the configuration mentions, in its order; `null` for a subject
- * that may not use the operation.
+ * The rules of the subjects that mention an operation, in the order of the configuration. A subject that may not use the
+ * operation has none.
  */
-export type CompiledPermissions = {
-  readonly [operation in RuleOperation]: ReadonlyMap<string, Rule | null>
-}
+export type Mentions = ReadonlyMap<string, readonly Rule[]>
+
+export type CompiledPermissions = { readonly [operation in RuleOperation]: Mentions }
+
+/** Returns the rules of one subject; none if it does not mention the operation. */
+export const rulesOf = (mentions: Mentions, subject: string): readonly Rule[] =>
+  mentions.get(subject) ?? NO_RULES
+
+const NO_RULES: readonly Rule[] = []
+
+/** Returns the rules of all subjects. */
+export const listRules = (mentions: Mentions): readonly Rule[] => [...mentions.values()].flat()

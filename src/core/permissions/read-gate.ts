@@ -10,6 +10,7 @@ import {
   type CompiledPermissions,
   EVERYONE,
   includesProperty,
+  listRules,
   OWNER,
   type PropertySet,
   type Rule,
@@ -129,7 +130,7 @@ const OVERHEAD = 1024
  * cached by the fields that they show.
  */
 export function createReadGate(collection: GatedCollection, options: GateOptions): ReadGate {
-  const rules = [...collection.permissions.read.values()].filter((rule) => rule !== null)
+  const rules = listRules(collection.permissions.read)
   const findView = createViews(collection, rules, options.keepTexts)
   const compile = (
     { rules: mine }: CallerRules,
@@ -187,7 +188,7 @@ function createStanding(key: string, rules: readonly Rule[]): CallerRules {
 
 /** Selects the read rules that apply to a caller. */
 export const selectReadRules = ({ read }: CompiledPermissions, caller: KnownCaller | null): readonly Rule[] =>
-  [...read.values()].filter((rule) => rule !== null).filter(({ subject }) => appliesTo(subject, caller))
+  listRules(read).filter(({ subject }) => appliesTo(subject, caller))
 
 /** Selects those read rules of a caller that need to be evaluated. The claims of all others need not be read. */
 export const selectDecidingRules = (

@@ -16,9 +16,12 @@ export interface Attempted {
   readonly kept: KeptProperties
 }
 
-/** The result of a write under one rule. */
+/**
+ * The result of a write under one rule. `idle`: the rule was not tried, because it keeps nothing of the body, and a rule
+ * that drops nothing of it was refused.
+ */
 export interface RuleOutcome {
-  readonly kind: 'fits' | 'invalid' | 'refused'
+  readonly kind: 'fits' | 'invalid' | 'refused' | 'idle'
   readonly faults?: readonly { readonly path: string; readonly code: string; readonly message: string }[]
 }
 

@@ -6,7 +6,16 @@ import { bindWhere, isAnywhere, type Where } from '../query/where.js'
 import type { StoredDocument } from '../storage.js'
 import type { JsonObject } from '../types.js'
 import type { BoundCaller, KnownCaller } from './caller.js'
-import { EVERYONE, includesProperty, isRole, OWNER, type Rule, SIGNED_IN } from './grants.js'
+import {
+  EVERYONE,
+  includesProperty,
+  isRole,
+  type Mentions,
+  OWNER,
+  type Rule,
+  rulesOf,
+  SIGNED_IN,
+} from './grants.js'
 
 /** Evaluates the conditions of rules for one caller. */
 export interface RuleJudge {
@@ -72,24 +81,21 @@ export function firstNames(names: Iterable<string>): readonly string[] {
  * of the caller mentions the operation, the roles decide; if none does, `user` decides; if that does not mention it,
  * `*` decides. `owner` comes last. Without rules, the operation is denied.
  */
-export function selectWriteRules(
-  mentions: ReadonlyMap<string, Rule | null>,
-  caller: KnownCaller | null,
-): readonly Rule[] {
-  return decidingSubjects(mentions, caller)
-    .map((subject) => mentions.get(subject))
-    .filter((rule) => rule !== null && rule !== undefined)
+export function selectWriteRules(mentions: Mentions, caller: KnownCaller | null): readonly Rule[] {
+  const rules = decidingSubjects(mentions, caller).flatMap((subject) => rulesOf(mentions, subject))
+  return rules.length > MAX_TRIED ? rules.slice(0, MAX_TRIED) : rules
 }
 
+/** The maximum number of rules that a request tries (CONTRACT.md §5, "Writing"). */
+export const MAX_TRIED = 64
+
 /** Selects the subjects that decide, in the order of their rules. */
-export const decidingSubjects = (
-  mentions: ReadonlyMap<string, Rule | null>,
-  caller: KnownCaller | null,
-): readonly string[] => (caller === null ? STRANGER : [...decideSubjects(mentions, caller), OWNER])
+export const decidingSubjects = (mentions: Mentions, caller: KnownCaller | null): readonly string[] =>
+  caller === null ? STRANGER : [...decideSubjects(mentions, caller), OWNER]
 
 const STRANGER: readonly string[] = [EVERYONE]
 
-function decideSubjects(mentions: ReadonlyMap<string, Rule | null>, caller: KnownCaller): readonly string[] {
+function decideSubjects(mentions: Mentions, caller: KnownCaller): readonly string[] {
   const roles = [...mentions.keys()].filter((subject) => isRole(subject) && caller.roles.includes(subject))
   if (roles.length > 0) return roles
   return mentions.has(SIGNED_IN) ? [SIGNED_IN] : STRANGER

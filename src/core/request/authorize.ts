@@ -4,7 +4,14 @@ import type { AuthPlan, Collection } from '../config/plan.js'
 import { ServiceError } from '../errors.js'
 import { USERS } from '../fields/schema/names.js'
 import type { KnownCaller } from '../permissions/caller.js'
-import { ALL_PROPERTIES, EVERYONE, type Rule, type RuleOperation } from '../permissions/grants.js'
+import {
+  ALL_PROPERTIES,
+  EVERYONE,
+  listRules,
+  type Rule,
+  type RuleOperation,
+  rulesOf,
+} from '../permissions/grants.js'
 import { type ReadAccess, selectReadRules } from '../permissions/read-gate.js'
 import { selectWriteRules } from '../permissions/write-rules.js'
 import { isPromise, whenReady } from '../promises.js'
@@ -74,10 +81,11 @@ export function rulesToCreate(
 
 /** Returns the rule that defines the properties that a registration accepts in addition to identifier and secret. */
 export const ruleToRegister = ({ users }: AuthPlan): Rule =>
-  users.permissions.create.get(EVERYONE) ?? NO_PROPERTIES
+  rulesOf(users.permissions.create, EVERYONE)[0] ?? NO_PROPERTIES
 
 const NO_PROPERTIES: Rule = {
   subject: EVERYONE,
+  place: '',
   properties: { ...ALL_PROPERTIES, pick: new Set() },
   where: ANYWHERE,
   check: ANYWHERE,
@@ -226,8 +234,7 @@ export function findRights(service: Governed, collection: Collection, reader: Ri
 
 function findAllRights({ accounts }: Governed, collection: Collection): Rights {
   const { permissions } = collection
-  const all = (operation: RuleOperation): readonly Rule[] =>
-    [...permissions[operation].values()].filter((rule) => rule !== null)
+  const all = (operation: RuleOperation): readonly Rule[] => listRules(permissions[operation])
   const isQuiet = accounts?.users === collection && accounts.requiresVerified
   const create = all('create').filter(({ subject }) => !(isQuiet && subject === EVERYONE))
   return { read: all('read'), create, update: all('update'), delete: all('delete') }

@@ -7,7 +7,7 @@ import type { Field } from '../fields/field-type.js'
 import { CREATED_BY, USERS } from '../fields/schema/names.js'
 import type { Hooks, Shared } from '../hooks/where-hooked.js'
 import { type BoundCaller, bindVariables, type Clock, type KnownCaller } from '../permissions/caller.js'
-import type { CompiledPermissions, Rule } from '../permissions/grants.js'
+import { type CompiledPermissions, listRules, type Rule } from '../permissions/grants.js'
 import { createTextStore } from '../permissions/kept-texts.js'
 import { namesOf } from '../permissions/read-access.js'
 import {
@@ -117,7 +117,7 @@ export function compileRules(plan: ServicePlan, logger: Logger) {
 type CompiledRules = Readonly<ReturnType<typeof compileRules>>
 
 const usesClaims = ({ permissions }: Collection): boolean =>
-  [...permissions.read.values()].some((rule) => rule !== null && rule.claims.length > 0)
+  listRules(permissions.read).some(({ claims }) => claims.length > 0)
 
 /** The request of a client, as its endpoint reads it. */
 export interface CallRequest {

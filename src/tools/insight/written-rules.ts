@@ -1,6 +1,6 @@
-import { expandGrant, grantPointer } from '../../core/config/compile-permissions.js'
+import { expandGrant, rulePointer } from '../../core/config/compile-permissions.js'
 import { isObject, readOwn } from '../../core/json/own-properties.js'
-import type { RuleOperation } from '../../core/permissions/grants.js'
+import type { Rule, RuleOperation } from '../../core/permissions/grants.js'
 import type { GrantConfig, RuleConfig, WhereConfig } from '../../core/types.js'
 
 /** The rule of a subject for an operation, as the configuration has it, and a pointer to the rule. */
@@ -19,22 +19,25 @@ export function grantsOf(config: unknown, collection: string): { readonly [subje
   return isObject(found) ? found : {}
 }
 
-/** Finds the rule of a subject for an operation (CONTRACT.md §5); `null` if the configuration has none. */
+/**
+ * Finds a rule of a subject for an operation (CONTRACT.md §5): the rule at `place`, or else the first. `null` if the
+ * configuration has none.
+ */
 export function findRule(
   config: unknown,
   collection: string,
-  subject: string,
+  { subject, place }: Pick<Rule, 'subject'> & Partial<Pick<Rule, 'place'>>,
   operation: RuleOperation,
 ): WrittenRule | null {
   const grant = readOwn(grantsOf(config, collection), subject)
-  const pointer = grantPointer(collection, subject)
   if (typeof grant !== 'boolean' && !isObject(grant)) return null
-  const found = expandGrant(grant as GrantConfig).find((one) => one.operation === operation)
+  const found = expandGrant(grant as GrantConfig).find(
+    (one) => one.operation === operation && (place === undefined || one.place === place),
+  )
   if (!found) return null
-  const { rule, isOwn } = found
-  return isOwn
-    ? { pointer: `${pointer}/${operation}`, rule }
-    : { pointer, rule: rule && restrictionsOf(rule) }
+  const { rule } = found
+  const pointer = rulePointer(collection, { subject, place: found.place })
+  return { pointer, rule: rule && found.place === '' ? restrictionsOf(rule) : rule }
 }
 
 /** Returns the restrictions of a grant for all operations, without its comment. */

@@ -50,6 +50,8 @@ interface Trial {
   readonly kept: Json
   /** What is dropped of the body, sorted. */
   readonly ignored: readonly string[]
+  /** Whether the rule drops nothing of the body. */
+  readonly isWhole: boolean
 }
 
 const orders = new WeakMap<readonly SmallRule[], Map<Json, readonly Trial[]>>()
@@ -78,21 +80,30 @@ export type Chosen =
   | { readonly fields: Json; readonly writes: boolean; readonly ignored: readonly string[] }
   | (Refusal & { readonly errors: readonly string[] })
 
-/** The first rule that drops nothing and runs, else the first that runs. */
+/**
+ * The first rule that drops nothing and runs, else the first that runs; but where one that drops nothing was refused, none
+ * that drops all of the body.
+ */
 export function chooseRule(
   rules: readonly SmallRule[],
   body: Json,
   apply: (rule: SmallRule, kept: Json) => Applied,
 ): Chosen {
-  for (const [i, { rule, kept, ignored }] of orderOf(rules, body).entries()) {
+  let isRefused = false
+  for (const [i, { rule, kept, ignored, isWhole }] of orderOf(rules, body).entries()) {
+    if (isRefused && !isWhole && Object.keys(kept).length === 0) continue
     const applied = apply(rule, kept)
-    if (applied === 'refused') continue
+    if (applied === 'refused') {
+      isRefused ||= isWhole
+      continue
+    }
     if ('fields' in applied) return { ...applied, ignored }
     const own = applied.faults.filter((fault) => !isOfVariable(rule, fault))
     if (own.length > 0 && i === 0) {
       const errors = own.map((fault) => `/${fault}`).sort()
       return { status: 400, code: 'validation_failed', errors }
     }
+    isRefused ||= own.length === 0 && isWhole
   }
   return { ...FORBIDDEN, errors: [] }
 }

@@ -102,7 +102,7 @@ export const answerChosen = (status: number, before: Json | null, chosen: Chosen
 export function judgeCollection({ schema, permissions }: SmallCollection): CollectionJudge {
   const table = tableOf(schema, permissions)
   const readersOf = forEachCaller((caller) =>
-    [...table.read.values()].flatMap((rule) => (rule && appliesTo(rule.subject, caller) ? [rule] : [])),
+    [...table.read.values()].flat().filter((rule) => appliesTo(rule.subject, caller)),
   )
   const look = (caller: SmallCaller | null, document: Json): Sight => {
     const matching = readersOf(caller).filter((rule) => rule.where(caller)(document))
@@ -131,7 +131,7 @@ export function judgeCollection({ schema, permissions }: SmallCollection): Colle
     const known = new Map<string, readonly SmallRule[]>()
     return (document: Json): readonly SmallRule[] => {
       const fitting = writersOf.update(caller).filter((rule) => rule.where(caller)(document))
-      const key = fitting.map((rule) => rule.subject).join()
+      const key = fitting.map(({ subject, place }) => `${subject}/${place}`).join()
       const same = known.get(key) ?? fitting
       known.set(key, same)
       return same

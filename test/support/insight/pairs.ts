@@ -77,16 +77,41 @@ function changeGrant(
   const operation =
     random.chance(0.8) && known.length > 0 ? random.pick(known) : randomOperation(random, subject)
   const rule = rules[operation]
+  if (Array.isArray(rule))
+    return { ...rules, [operation]: changeRules(random, schema, operation, rule, kinds) }
   if (rule === undefined || typeof rule === 'boolean')
     return {
       ...rules,
       [operation]: random.chance(0.3) ? rule !== true : randomRule(random, schema, operation, kinds),
     }
-  const parts = Object.keys(rule as Json)
+  return { ...rules, [operation]: changeRule(random, schema, operation, rule as Json, kinds) }
+}
+
+/** Another array: with a changed rule, another order, or one rule more or less. */
+function changeRules(
+  random: Random,
+  schema: SmallCollection['schema'],
+  operation: RuleOperation,
+  rules: readonly Json[],
+  kinds: Kinds,
+): readonly Json[] {
+  const place = random.integer(0, rules.length - 1)
+  const [rule = {}] = rules.slice(place)
+  if (random.chance(0.3)) return [...rules].reverse()
+  if (random.chance(0.2)) return [...rules, randomRule(random, schema, operation, kinds)]
+  if (random.chance(0.2) && rules.length > 1) return rules.filter((one) => one !== rule)
+  return rules.map((one) => (one === rule ? changeRule(random, schema, operation, rule, kinds) : one))
+}
+
+function changeRule(
+  random: Random,
+  schema: SmallCollection['schema'],
+  operation: RuleOperation,
+  rule: Json,
+  kinds: Kinds,
+): Json {
+  const parts = Object.keys(rule)
   const part = random.pick(parts.length > 0 ? parts : [operation === 'delete' ? 'where' : 'pick'])
-  const { [part]: _, ...rest } = rule as Json
-  const next = random.chance(0.2)
-    ? rest
-    : { ...rest, [part]: randomPart(random, schema, part, operation, kinds) }
-  return { ...rules, [operation]: next }
+  const { [part]: _, ...rest } = rule
+  return random.chance(0.2) ? rest : { ...rest, [part]: randomPart(random, schema, part, operation, kinds) }
 }

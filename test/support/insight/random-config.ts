@@ -81,9 +81,12 @@ export function randomPermissions(random: Random, schema: SmallSchema, rules: nu
     const reader = random.pick(SUBJECTS.filter((subject) => subject !== 'owner'))
     permissions[reader] = { read: random.chance(0.6) || randomRule(random, schema, 'read', kinds) }
   }
+  let last: readonly [subject: string, operation: RuleOperation] | undefined
   for (let i = Object.keys(permissions).length; i < rules; i++) {
-    const subject = random.pick(SUBJECTS)
-    const operation = randomOperation(random, subject)
+    const again: readonly [subject: string, operation?: RuleOperation] =
+      last && random.chance(0.35) ? last : [random.pick(SUBJECTS)]
+    const [subject, operation = randomOperation(random, subject)] = again
+    last = [subject, operation]
     const known = permissions[subject]
     const isOpen = known === undefined || (typeof known === 'object' && !isPlain(known as Json))
     if (!isOpen) continue
@@ -91,10 +94,21 @@ export function randomPermissions(random: Random, schema: SmallSchema, rules: nu
       permissions[subject] = randomWhole(random, subject)
       continue
     }
+    const others = (known as Json | undefined)?.[operation]
+    // A subject that has a rule already gets another, at times.
+    const several = typeof others === 'object' && random.chance(0.7) ? [others].flat() : []
     const rule = random.chance(0.1)
       ? false
       : random.chance(0.2) || randomRule(random, schema, operation, kinds)
-    permissions[subject] = { ...(known as Json | undefined), [operation]: rule }
+    const isMore = several.length > 0 && typeof rule === 'object'
+    permissions[subject] = {
+      ...(known as Json | undefined),
+      [operation]: isMore
+        ? [...several, rule]
+        : random.chance(0.1) && typeof rule === 'object'
+          ? [rule]
+          : rule,
+    }
   }
   return permissions
 }

@@ -32,7 +32,13 @@ function rewriteGrant(
   const rules = Object.entries(written).map(([operation, rule]): [string, unknown] => {
     if (rule === true) return [operation, random.chance(0.5) ? true : {}]
     if (rule === false) return [operation, false]
-    return [operation, rewriteRule(random, schema, { operation, rule: rule as Json })]
+    const rewritten = [rule as Json | readonly Json[]]
+      .flat()
+      .map((one) => rewriteRule(random, schema, { operation, rule: one }))
+    const [only] = rewritten
+    // An array of one is that rule; the order counts for writes alone.
+    if (rewritten.length === 1) return [operation, random.chance(0.3) ? rewritten : only]
+    return [operation, operation === 'read' || operation === 'delete' ? rewritten.reverse() : rewritten]
   })
   const added: [string, unknown][] =
     !Object.hasOwn(written, 'read') && subject !== '*' && random.chance(0.2) ? [['read', NEVER]] : []

@@ -7,6 +7,8 @@ export type Holds = (caller: SmallCaller | null) => (document: Json) => boolean
 
 export interface SmallRule {
   readonly subject: string
+  /** The index among the rules of the subject. */
+  readonly place: number
   readonly includes: (name: string) => boolean
   readonly where: Holds
   readonly check: Holds
@@ -17,8 +19,8 @@ export interface SmallRule {
 
 type Operation = 'create' | 'read' | 'update' | 'delete'
 
-/** By operation, the subjects that mention it; `null` where they refuse it. */
-export type RuleTable = { readonly [operation in Operation]: ReadonlyMap<string, SmallRule | null> }
+/** By operation, the subjects that mention it, each with its rules; none where they refuse it. */
+export type RuleTable = { readonly [operation in Operation]: ReadonlyMap<string, readonly SmallRule[]> }
 
 export const isRole = (subject: string): boolean => !['*', 'user', 'owner'].includes(subject)
 
@@ -31,36 +33,43 @@ const EVERYWHERE: Holds = () => () => true
 
 export function tableOf(schema: SmallSchema, permissions: Json): RuleTable {
   const table = {
-    create: new Map<string, SmallRule | null>(),
-    read: new Map<string, SmallRule | null>(),
-    update: new Map<string, SmallRule | null>(),
-    delete: new Map<string, SmallRule | null>(),
+    create: new Map<string, readonly SmallRule[]>(),
+    read: new Map<string, readonly SmallRule[]>(),
+    update: new Map<string, readonly SmallRule[]>(),
+    delete: new Map<string, readonly SmallRule[]>(),
   }
   for (const [subject, grant] of Object.entries(permissions)) {
     for (const operation of ['create', 'read', 'update', 'delete'] as const) {
-      const written = ruleOf(grant, operation)
+      const written = rulesIn(grant, operation)
       if (written === undefined || (subject === 'owner' && operation === 'create')) continue
-      table[operation].set(subject, written && compileRule(schema, subject, operation, written))
+      const rules = written.map((rule, place) => compileRule(schema, { subject, place }, operation, rule))
+      table[operation].set(subject, rules)
     }
   }
   return table
 }
 
 /** What a grant says of an operation; `undefined` where it does not mention it. */
-function ruleOf(grant: unknown, operation: Operation): Json | null | undefined {
-  if (grant === true) return {}
-  if (grant === false) return null
+function rulesIn(grant: unknown, operation: Operation): readonly Json[] | undefined {
+  if (grant === true) return [{}]
+  if (grant === false) return []
   const written = grant as Json
   if (written.pick !== undefined || written.omit !== undefined) {
-    if (operation === 'read') return {}
-    return operation === 'create' ? written : undefined
+    if (operation === 'read') return [{}]
+    return operation === 'create' ? [written] : undefined
   }
   const rule = written[operation]
   if (rule === undefined) return undefined
-  return rule === true ? {} : rule === false ? null : (rule as Json)
+  if (typeof rule === 'boolean') return rule ? [{}] : []
+  return Array.isArray(rule) ? rule : [rule as Json]
 }
 
-function compileRule(schema: SmallSchema, subject: string, operation: Operation, rule: Json): SmallRule {
+function compileRule(
+  schema: SmallSchema,
+  { subject, place }: Pick<SmallRule, 'subject' | 'place'>,
+  operation: Operation,
+  rule: Json,
+): SmallRule {
   const pick = rule.pick as readonly string[] | undefined
   const omit = rule.omit as readonly string[] | undefined
   const written = rule.where === undefined ? EVERYWHERE : compileFilter(schema, rule.where as Json)
@@ -75,6 +84,7 @@ function compileRule(schema: SmallSchema, subject: string, operation: Operation,
   const set = (rule.set as Json | undefined) ?? {}
   return {
     subject,
+    place,
     includes: (name) => (pick === undefined || pick.includes(name)) && !omit?.includes(name),
     where: forEachCaller(where),
     check: forEachCaller(rule.check === undefined ? byDefault : compileFilter(schema, rule.check as Json)),

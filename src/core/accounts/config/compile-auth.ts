@@ -1,3 +1,4 @@
+import { grantPointer } from '../../config/compile-permissions.js'
 import { DEFAULT_AUTH } from '../../config/defaults.js'
 import { describeType } from '../../config/describe-type.js'
 import type { AuthPlan, Collection, ServicePlan } from '../../config/plan.js'
@@ -8,7 +9,7 @@ import type { Field } from '../../fields/field-type.js'
 import { suggest, USERS } from '../../fields/schema/names.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { ConfigReport } from '../../json/report.js'
-import { EVERYONE, OWNER, type Rule, SIGNED_IN } from '../../permissions/grants.js'
+import { EVERYONE, OWNER, type Rule, rulesOf, SIGNED_IN } from '../../permissions/grants.js'
 import { acceptsProperty } from '../../permissions/write-rules.js'
 import type { AuthConfig, FieldDefinition } from '../../types.js'
 
@@ -112,16 +113,29 @@ export function checkRequireVerified(
   }
 }
 
+/** Checks that a registration has one rule, and no array of rules. */
+export function checkRegistration(auth: AuthPlan | null, report: ConfigReport): void {
+  const rules = auth ? rulesOf(auth.users.permissions.create, EVERYONE) : []
+  if (rules.some(({ place }) => place !== '' && place !== CREATE))
+    report
+      .within(grantPointer(USERS, EVERYONE) + CREATE)
+      .fault('must be one rule here, not an array, because it is the rule of a registration')
+}
+
+const CREATE = '/create'
+
 const writes = (rule: Rule, name: string, { users }: AuthPlan): boolean =>
   rule.set.has(name) || acceptsProperty(rule, name, users)
 
 const judgeCreate = ({ users }: AuthPlan): readonly string[] =>
-  users.permissions.create.get(SIGNED_IN) ? ['only registration and roles may create accounts'] : []
+  rulesOf(users.permissions.create, SIGNED_IN).length > 0
+    ? ['only registration and roles may create accounts']
+    : []
 
 function judgeIdentifier(auth: AuthPlan, subject: string): readonly string[] {
   const { users, identifier } = auth
-  const rule = users.permissions.update.get(subject)
-  return rule && writes(rule, identifier.name, auth)
+  const rules = rulesOf(users.permissions.update, subject)
+  return rules.some((rule) => writes(rule, identifier.name, auth))
     ? [`only roles may write ${identifier.name}, because a write reveals whether a value is taken`]
     : []
 }
@@ -160,9 +174,9 @@ function findTelling(
 }
 
 function judgeRegistration(auth: AuthPlan, telling: readonly RevealingField[]): readonly string[] {
-  const rule = auth.users.permissions.create.get(EVERYONE)
+  const rules = rulesOf(auth.users.permissions.create, EVERYONE)
   return telling
-    .filter(({ field }) => rule && writes(rule, field.name, auth))
+    .filter(({ field }) => rules.some((rule) => writes(rule, field.name, auth)))
     .map(({ field, what }) => `registration may not accept ${field.name}, because it would reveal ${what}`)
 }
 

@@ -4,7 +4,7 @@ import type { Claim, Collection, ServicePlan } from '../../config/plan.js'
 import type { Field } from '../../fields/field-type.js'
 import { type FieldRef, ID } from '../../filter/filter.js'
 import { isEqualJson } from '../../json/equality.js'
-import { isRole, OWNER, type Rule } from '../../permissions/grants.js'
+import { isRole, listRules, OWNER, type Rule } from '../../permissions/grants.js'
 import { acceptsProperty } from '../../permissions/write-rules.js'
 import { claimIn, findVariables, isVariable, NOW, USER } from '../../query/variable.js'
 import type { Where } from '../../query/where.js'
@@ -37,9 +37,7 @@ const UNVERIFIED =
 function rulesBySubject({ permissions }: Collection): ReadonlyMap<string, readonly Rule[]> {
   const found = new Map<string, Rule[]>()
   for (const rules of Object.values(permissions)) {
-    for (const [subject, rule] of rules) {
-      if (rule) found.set(subject, [...(found.get(subject) ?? []), rule])
-    }
+    for (const [subject, own] of rules) found.set(subject, [...(found.get(subject) ?? []), ...own])
   }
   return found
 }
@@ -164,12 +162,11 @@ type Judge = (judged: JudgedClaim, rule: Rule, operation: 'create' | 'update') =
 function subjectsOf(judged: JudgedClaim, judge: Judge): ReadonlySet<string> {
   const { permissions } = judged.collection
   const found = (['create', 'update'] as const).flatMap((operation) =>
-    [...permissions[operation].values()].filter(
-      (rule) =>
-        rule !== null && !(isRole(rule.subject) && rule.acceptsRole) && judge(judged, rule, operation),
+    listRules(permissions[operation]).filter(
+      (rule) => !(isRole(rule.subject) && rule.acceptsRole) && judge(judged, rule, operation),
     ),
   )
-  return new Set(found.flatMap((rule) => rule?.subject ?? []))
+  return new Set(found.map(({ subject }) => subject))
 }
 
 const givesItself: Judge = ({ claim, collection, take, agreeing }, rule, operation) => {

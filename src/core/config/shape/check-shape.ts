@@ -32,6 +32,8 @@ const DESCRIPTIONS: { readonly [keyword: string]: DescribeViolation } = {
   not: () => 'is a reserved name',
   uniqueItems: ({ params }) => `contains the same element twice, at the indexes ${params.j} and ${params.i}`,
   minItems: () => 'must not be empty',
+  maxItems: ({ params, found }) =>
+    `must have at most ${params.limit} elements, found ${Array.isArray(found) ? found.length : 0}`,
   minProperties: () => 'must not be empty',
   minLength: () => 'must not be empty',
   minimum: ({ params, found }) => `must be at least ${params.limit}, found ${show(found)}`,
@@ -48,6 +50,11 @@ const HINTS: readonly (readonly [place: RegExp, hint: (found: unknown) => string
   [
     /^\/permissions\/(?:create|read|update|delete)(?:\/[^/]*)?$/,
     () => 'the role comes first: { "*": { "read": true } }',
+  ],
+  [
+    /^\/permissions\/[^/]+$/,
+    (found) =>
+      Array.isArray(found) ? 'several rules belong to one operation: { "update": [{ … }, { … }] }' : '',
   ],
 ]
 

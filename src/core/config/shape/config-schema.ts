@@ -335,21 +335,27 @@ const WRITE_ATTRIBUTES: JsonSchema = {
   },
 }
 
-const rule = (description: string, properties: JsonSchema): JsonSchema =>
+/** The maximum number of rules of a subject for one operation. */
+const MAX_RULES = 16
+
+const rules = (description: string, properties: JsonSchema): JsonSchema =>
   object(properties, {
-    type: ['boolean', 'object'],
-    description: `${description} true: allowed without restriction; false: denied; an object: allowed by a rule.`,
+    type: ['boolean', 'object', 'array'],
+    description: `${description} true: allowed without restriction; false: denied; an object: allowed by a rule; an array: allowed by 1 to ${MAX_RULES} rules.`,
     ...examples(true),
+    items: object(properties, { description: 'One of several rules.' }),
+    minItems: 1,
+    maxItems: MAX_RULES,
   })
 
 const OPERATIONS: JsonSchema = {
-  create: rule('The permission to create documents.', WRITE_ATTRIBUTES),
-  read: rule('The permission to read, list and count documents.', { ...PROPERTY_ATTRIBUTES, ...WHERE }),
-  update: rule('The permission to update documents that the subject may read.', {
+  create: rules('The permission to create documents.', WRITE_ATTRIBUTES),
+  read: rules('The permission to read, list and count documents.', { ...PROPERTY_ATTRIBUTES, ...WHERE }),
+  update: rules('The permission to update documents that the subject may read.', {
     ...WRITE_ATTRIBUTES,
     ...WHERE,
   }),
-  delete: rule('The permission to delete documents that the subject may read.', WHERE),
+  delete: rules('The permission to delete documents that the subject may read.', WHERE),
 }
 
 const GRANT: JsonSchema = object(

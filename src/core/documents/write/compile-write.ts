@@ -1,6 +1,7 @@
 import type { Collection } from '../../config/plan.js'
 import type { Field } from '../../fields/field-type.js'
 import { holdsImmutable } from '../../fields/schema/changes.js'
+import { listRules } from '../../permissions/grants.js'
 import { isAnywhere } from '../../query/where.js'
 import { match } from '../../references/matches.js'
 import { references } from '../../references/references.js'
@@ -33,7 +34,7 @@ export function compileWrite(
 ): readonly Stage[] {
   const { name, fields, permissions } = collection
   const isNew = operation === 'create'
-  const granted = [...permissions[isNew ? 'create' : 'update'].values()].filter((rule) => rule !== null)
+  const granted = listRules(permissions[isNew ? 'create' : 'update'])
   const when = (isNeeded: boolean, ...stages: readonly Stage[]): readonly Stage[] => (isNeeded ? stages : [])
   const related = [
     ...when(collection.referring.length > 0, references),

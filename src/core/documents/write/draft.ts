@@ -64,6 +64,8 @@ type Rejected =
       readonly others: readonly Fault[]
     }
   | { readonly kind: 'refused' }
+  /** The rule keeps nothing of a body that a rule which drops nothing has refused. */
+  | { readonly kind: 'idle' }
 
 /** The result of the stages under one rule. Without a verdict, the next stage continues. */
 export type Verdict = { readonly kind: 'fits' } | Rejected
@@ -160,6 +162,8 @@ export class Draft implements Seen {
   fields: JsonObject = NO_PROPERTIES
   /** False for a PATCH if the rule keeps nothing of its body: then nothing is written. */
   writes = true
+  /** Whether a rule that drops nothing of the body was refused before. */
+  followsRefusal = false
   /** The update as the caller sees it. */
   seen: SeenUpdate = UNCHANGED
   /**

@@ -99,9 +99,9 @@ const FITS: Verdict = { kind: 'fits' }
 
 /**
  * Tries rules until one accepts the body. Rules that drop nothing of the body come first. If the first rule finds
- * validation errors, they are the response; a later rule with validation errors is skipped (CONTRACT.md §5). Throws
- * `validation_failed`, also if the accepting rule drops properties of a strict request. Throws `forbidden` if no rule
- * accepts the body.
+ * validation errors, they are the response; a later rule with validation errors is skipped. If a rule that drops nothing
+ * was refused, a rule that keeps nothing is skipped too (CONTRACT.md §5). Throws `validation_failed`, also if the
+ * accepting rule drops properties of a strict request. Throws `forbidden` if no rule accepts the body.
  */
 export const chooseRule: Sliced<[write: BodyWrite, body: GivenBody], Draft> = (write, body, slices) =>
   whenReady(write.rules.length > 1 ? putWholeFirst(write, body.body, slices) : write.rules, (order) => {
@@ -114,10 +114,16 @@ export const chooseRule: Sliced<[write: BodyWrite, body: GivenBody], Draft> = (w
     return tryRules(order, (rule) => new Draft(write, body, slices, rule))
   })
 
-function tryRules(order: readonly Rule[], begin: (rule: Rule) => Draft, at = 0): MaybePromise<Draft> {
+function tryRules(
+  order: readonly Rule[],
+  begin: (rule: Rule) => Draft,
+  at = 0,
+  isRefused = false,
+): MaybePromise<Draft> {
   const rule = order[at]
   if (!rule) throw refused()
   const draft = begin(rule)
+  draft.followsRefusal = isRefused
   return whenReady(
     inOrder(draft.write.stages.judge, (judge) => judge(draft)),
     (verdict = FITS) => {
@@ -132,7 +138,8 @@ function tryRules(order: readonly Rule[], begin: (rule: Rule) => Draft, at = 0):
         return draft
       }
       if (verdict.kind === 'invalid' && at === 0) throw explain(draft, verdict)
-      return tryRules(order, begin, at + 1)
+      const isWholeRefused = verdict.kind === 'refused' && draft.kept.isWhole
+      return tryRules(order, begin, at + 1, isRefused || isWholeRefused)
     },
   )
 }

@@ -1,7 +1,8 @@
+import { expandGrant } from '../../config/compile-permissions.js'
 import type { FinderScope, FindingReport } from '../../config/finder.js'
 import type { Collection, Referrer } from '../../config/plan.js'
 import { isObject } from '../../json/own-properties.js'
-import { EVERYONE, includesProperty, type Rule, SIGNED_IN } from '../../permissions/grants.js'
+import { EVERYONE, includesProperty, type Rule, rulesOf, SIGNED_IN } from '../../permissions/grants.js'
 import { isAnywhere } from '../../query/where.js'
 import type { CollectionConfig } from '../../types.js'
 
@@ -35,13 +36,12 @@ const isUnset = ({ onDelete, field }: Referrer): boolean => onDelete === 'unset'
  */
 function findBlind({ permissions }: Collection, field: string): readonly string[] {
   const shows = ({ properties }: Rule): boolean => includesProperty(properties, field)
-  const showsAll = (rule: Rule | null | undefined): boolean =>
-    rule ? shows(rule) && isAnywhere(rule.where) : false
+  const showsAll = (rule: Rule): boolean => shows(rule) && isAnywhere(rule.where)
   const { read } = permissions
-  return [...read].flatMap(([subject, rule]) => {
-    if (rule === null || shows(rule)) return []
+  return [...read].flatMap(([subject, rules]) => {
+    if (rules.every(shows)) return []
     const broader = subject === EVERYONE ? [] : subject === SIGNED_IN ? [EVERYONE] : [EVERYONE, SIGNED_IN]
-    return broader.some((other) => showsAll(read.get(other))) ? [] : [subject]
+    return [subject, ...broader].some((other) => rulesOf(read, other).some(showsAll)) ? [] : [subject]
   })
 }
 
@@ -52,11 +52,10 @@ function findBlind({ permissions }: Collection, field: string): readonly string[
 function warnOfWidening({ permissions = {} }: CollectionConfig, path: string, report: FindingReport): void {
   for (const [subject, grant] of Object.entries(permissions)) {
     if (!isObject(grant)) continue
-    for (const [operation, rule] of Object.entries(grant)) {
-      if (!isObject(rule)) continue
-      for (const part of ['where', 'check']) {
-        const place = report.at(subject).at(operation).at(part).at(path)
-        if (holdsWithout(rule[part], path)) place.fault('unset_widens', WIDENS)
+    for (const { rule, place } of expandGrant(grant)) {
+      for (const part of ['where', 'check'] as const) {
+        const at = report.at(subject).within(place).at(part).at(path)
+        if (holdsWithout(rule?.[part], path)) at.fault('unset_widens', WIDENS)
       }
     }
   }

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { compileConfig } from '../../../core/config/compile-config.js'
+import { expandGrant } from '../../../core/config/compile-permissions.js'
 import { judgeHooks } from '../../../core/config/options/check-options.js'
 import { type Fills, readFills } from '../../../core/config/options/fills.js'
 import { settleShape } from '../../../core/config/shape/settle-shape.js'
@@ -177,11 +178,9 @@ function nameInterfaces(collections: readonly string[]): ReadonlyMap<string, str
 
 /** Returns the fields that the `set` of a rule fills on create, so that a body need not contain them. */
 function namesGivenBySet({ permissions = {} }: CollectionConfig): ReadonlySet<string> {
-  const names = Object.values(permissions).flatMap((grant) => {
-    if (typeof grant === 'boolean' || !('create' in grant) || typeof grant.create !== 'object') return []
-    return Object.keys(grant.create.set ?? {})
-  })
-  return new Set(names)
+  const rules = Object.values(permissions).flatMap(expandGrant)
+  const creating = rules.filter(({ operation }) => operation === 'create')
+  return new Set(creating.flatMap(({ rule }) => Object.keys(rule?.set ?? {})))
 }
 
 const isRequired = ({ required }: FieldDefinition): boolean => required === true

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AuthPlan, Collection, ServicePlan } from '../../../core/config/plan.js'
-import { EVERYONE } from '../../../core/permissions/grants.js'
+import { EVERYONE, rulesOf } from '../../../core/permissions/grants.js'
 import { toPrintable } from '../../../core/start/printable.js'
 import type { Deliver, Delivery, Hasher } from '../../../core/types/host.js'
 import { createWorkerHasher, toNodeHandler } from '../../../mounts/node.js'
@@ -123,7 +123,7 @@ function describeAccounts({ identifier, secret, register, verified }: AuthPlan, 
 }
 
 function exampleOf(collections: readonly Collection[], base: string): string {
-  const open = collections.find(({ permissions }) => permissions.read.get(EVERYONE))
+  const open = collections.find(({ permissions }) => rulesOf(permissions.read, EVERYONE).length > 0)
   if (open) return `curl -g '${base}/${open.name}?sort[createdAt]=-1&limit=5'`
   return `curl ${base}/`
 }

@@ -79,6 +79,7 @@ export const CODES = {
   high_cost: { level: 'note', mend: 'Lower auth.cost before there are accounts.' },
   never_matches: { level: 'warning', mend: 'Correct the condition, or remove the rule.' },
   never_runs: { level: 'warning', mend: 'Remove the rule, or narrow the rule that is tried first.' },
+  untried_rules: { level: 'warning', mend: 'Join rules, or grant rights to fewer roles.' },
   mistaken_subject: { level: 'warning', mend: 'Write the name of the intended subject.' },
   unreadable_target: { level: 'warning', mend: 'Grant the subject the right to read these documents too.' },
   writes_role: {

@@ -1,5 +1,5 @@
 import type { Demand, Ways } from '../../../core/claims/query/demands.js'
-import { grantPointer } from '../../../core/config/compile-permissions.js'
+import { grantPointer, rulePointer } from '../../../core/config/compile-permissions.js'
 import { collectSubjects } from '../../../core/config/find-warnings.js'
 import type { Finder, FinderScope } from '../../../core/config/finder.js'
 import type { Collection, ServicePlan } from '../../../core/config/plan.js'
@@ -14,6 +14,7 @@ import {
   OWNER,
   type Rule,
   type RuleOperation,
+  rulesOf,
 } from '../../../core/permissions/grants.js'
 import { findVariables, USER, USER_ID, userPathOf } from '../../../core/query/variable.js'
 import type { InsightOptions } from '../options.js'
@@ -91,22 +92,19 @@ export function createScope(
     rules: [...plan.collections.values()].flatMap((collection) =>
       [...collectSubjects(collection.permissions)]
         .filter(isPossible)
-        .flatMap((subject) => placeRules(collection, subject, place)),
+        .flatMap((subject) => placeRules(collection, subject)),
     ),
   }
 }
 
 /** Returns the rules of a subject, each with its pointer. */
-const placeRules = (
-  collection: Collection,
-  subject: string,
-  place: (collection: Collection, subject: string, operation: LocatedRule['operation']) => string,
-): readonly LocatedRule[] =>
-  OPERATIONS.flatMap((operation) => {
-    const rule = collection.permissions[operation].get(subject)
-    const pointer = place(collection, subject, operation)
-    return rule ? [{ collection, operation, subject, rule, pointer }] : []
-  })
+const placeRules = (collection: Collection, subject: string): readonly LocatedRule[] =>
+  OPERATIONS.flatMap((operation) =>
+    rulesOf(collection.permissions[operation], subject).map((rule) => {
+      const pointer = rulePointer(collection.name, rule)
+      return { collection, operation, subject, rule, pointer }
+    }),
+  )
 
 const roleFieldOf = ({ collections }: ServicePlan) => {
   const users = collections.get(USERS)

@@ -7,7 +7,7 @@ import type { Scalar } from '../../../core/filter/filter.js'
 import { freezeDeep } from '../../../core/json/freeze-deep.js'
 import { isObject, readOwn } from '../../../core/json/own-properties.js'
 import { requireOptions } from '../../../core/options.js'
-import { EVERYONE, isRole, type Rule } from '../../../core/permissions/grants.js'
+import { EVERYONE, isRole, listRules, type Rule } from '../../../core/permissions/grants.js'
 import { compileAmong } from '../compile.js'
 import { INSIGHT_OPTIONS, type InsightOptions } from '../options.js'
 import { grantsOf } from '../written-rules.js'
@@ -28,7 +28,7 @@ import {
 } from './find-differences.js'
 import { findClasses, topOf } from './model/classes.js'
 import { type Asker, createScope } from './model/deciding.js'
-import { isSameRule, keyOfMentions } from './model/rule-keys.js'
+import { areSameRules, keyOfMentions } from './model/rule-keys.js'
 import { bodyKey, callerKey } from './model/sources.js'
 import { haveSameSchema, keyOfSides, unite } from './model/unite.js'
 import { type CallerValues, createUniverses, fieldsOf, type Sides, type Universe } from './model/universe.js'
@@ -66,7 +66,7 @@ function findMeeting(sides: Sides, operations: readonly CallerOperation[]): (ask
   for (const operation of operations) {
     const [before, after] = [sides.before.permissions[operation], sides.after.permissions[operation]]
     for (const subject of new Set([...before.keys(), ...after.keys()]))
-      if (!isSameRule(before.get(subject), after.get(subject))) changed.add(subject)
+      if (!areSameRules(before.get(subject), after.get(subject))) changed.add(subject)
     const same = [...before.keys()].filter((subject) => after.has(subject))
     if (same.join('\0') !== [...after.keys()].filter((subject) => before.has(subject)).join('\0'))
       return () => true
@@ -136,9 +136,9 @@ function compareOperation(
     (own) => keyOfMentions(before.permissions[own]) === keyOfMentions(after.permissions[own]),
   )
   if (areSame) return []
-  const rules: readonly Rule[] = operations
-    .flatMap((own) => [before, after].flatMap(({ permissions }) => [...permissions[own].values()]))
-    .filter((rule) => rule !== null)
+  const rules = operations.flatMap((own) =>
+    [before, after].flatMap(({ permissions }) => listRules(permissions[own])),
+  )
   const budget: Budget = { left: MAX_DECISIONS }
   const own = ruleOperation(operation)
   const { callers, byOperation } = known

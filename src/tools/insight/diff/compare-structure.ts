@@ -1,11 +1,11 @@
-import { grantPointer } from '../../../core/config/compile-permissions.js'
+import { grantPointer, rulePointer } from '../../../core/config/compile-permissions.js'
 import type { Collection, ServicePlan } from '../../../core/config/plan.js'
 import type { Field } from '../../../core/fields/field-type.js'
 import { USERS } from '../../../core/fields/schema/names.js'
 import { isEqualJson } from '../../../core/json/equality.js'
 import { isObject } from '../../../core/json/own-properties.js'
 import { toPointerPart } from '../../../core/json/pointer.js'
-import { EVERYONE, OPERATIONS } from '../../../core/permissions/grants.js'
+import { EVERYONE, listRules, OPERATIONS } from '../../../core/permissions/grants.js'
 import { ruleToRegister } from '../../../core/request/authorize.js'
 import type { JsonObject } from '../../../core/types.js'
 import { keyOfEffect } from './model/rule-keys.js'
@@ -22,8 +22,8 @@ const rulesOfOperation = (
   operation: (typeof OPERATIONS)[number],
   claim: string,
 ): readonly string[] =>
-  [...permissions[operation]].flatMap(([subject, rule]) =>
-    rule?.claims.includes(claim) ? [`${grantPointer(name, subject)}/${operation}`] : [],
+  listRules(permissions[operation]).flatMap((rule) =>
+    rule.claims.includes(claim) ? [rulePointer(name, rule)] : [],
   )
 
 /** Describes the consequences of a changed right to read `target`: which references can be stored and expanded. */

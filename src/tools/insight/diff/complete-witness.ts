@@ -28,6 +28,7 @@ function findDocument(collection: Collection, filter: Filter): JsonObject | unde
   const sides = { before: collection, after: collection }
   const rule: Rule = {
     subject: EVERYONE,
+    place: '',
     properties: ALL_PROPERTIES,
     where: { kind: 'fixed', filter, ways: ANY_WAY },
     check: ANYWHERE,

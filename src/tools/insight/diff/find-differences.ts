@@ -6,7 +6,7 @@ import { selectWriteRules } from '../../../core/permissions/write-rules.js'
 import { isClosedTo, rulesToCreate } from '../../../core/request/authorize.js'
 import type { NameClass } from './model/classes.js'
 import type { Asker, Sight } from './model/deciding.js'
-import { isSameRule, keyOfRule } from './model/rule-keys.js'
+import { areSameRules, isSameRule, keyOfRule } from './model/rule-keys.js'
 import { always, storedKey, variable } from './model/sources.js'
 import type { Sides } from './model/universe.js'
 import { isSame, isThere } from './model/values.js'
@@ -242,9 +242,6 @@ function compareWrites({
     ...compareGranted(comparing.classes, { was, is, areAlike }, logic),
   ]
 }
-
-const areSameRules = (some: readonly Rule[], others: readonly Rule[]): boolean =>
-  some.length === others.length && some.every((rule, i) => isSameRule(rule, others[i] ?? null))
 
 const operationOf = (operation: 'patch' | 'put' | 'delete') => (operation === 'delete' ? operation : 'update')
 

@@ -1,6 +1,6 @@
 import type { Fault } from '../../../core/errors.js'
 import type { RuleOperation } from '../../../core/permissions/grants.js'
-import type { Caller, JsonObject, OperatorName, RuleConfig } from '../../../core/types.js'
+import type { Caller, JsonObject, OperatorName, RulesConfig } from '../../../core/types.js'
 import type { Difference } from '../diff/types.js'
 
 /** A request to explain, with the stored documents and the time. */
@@ -69,7 +69,9 @@ export interface Judgement {
  * - `refused`: the grant of the subject is `false`.
  * - `outranked`: a more specific subject mentions the operation.
  * - `where`, `set`, `check`: this part of the rule failed. `faults`: the body has validation errors under the rule.
+ * - `idle`: the rule keeps nothing of the body, and a rule that drops nothing of it was refused.
  * - `granted-before`: another rule already ran.
+ * - `beyond`: 64 other rules come first, and a request tries no more.
  * - `open`: no document was read, or no body was tried.
  */
 export type RuleVerdict =
@@ -81,7 +83,9 @@ export type RuleVerdict =
   | 'set'
   | 'faults'
   | 'check'
+  | 'idle'
   | 'granted-before'
+  | 'beyond'
   | 'open'
 
 /** The result of a subject's rule for an operation. */
@@ -147,7 +151,7 @@ export interface Suggestion {
   readonly collection: string
   readonly subject: string
   /** The new rules of the subject, by operation. */
-  readonly rules: { readonly [operation in RuleOperation]?: true | RuleConfig }
+  readonly rules: { readonly [operation in RuleOperation]?: Exclude<RulesConfig, false> }
   /** The names that the new rules accept in addition. */
   readonly names: readonly string[]
   /** The number of added conditions. */

@@ -11,10 +11,11 @@ import {
   OWNER,
   type Rule,
   type RuleOperation,
+  rulesOf,
   SIGNED_IN,
 } from '../../../core/permissions/grants.js'
 import { appliesTo } from '../../../core/permissions/read-gate.js'
-import { decidingSubjects } from '../../../core/permissions/write-rules.js'
+import { decidingSubjects, MAX_TRIED } from '../../../core/permissions/write-rules.js'
 import { isOperator, OPTIONS } from '../../../core/query/condition.js'
 import { type Binding, bindValue, findVariables } from '../../../core/query/variable.js'
 import { bindWhere, parseWhere, type WhereScope } from '../../../core/query/where.js'
@@ -223,14 +224,34 @@ interface OperationContext {
 /** The empty results of a rule that was not evaluated. */
 const BARE = { where: null, check: null, lacking: [], dropped: [], faults: [] } as const
 
+/** A rule of a subject, as compiled and as written. Without a rule: what the configuration has instead, if anything. */
+interface FoundRule {
+  readonly subject: string
+  readonly rule: Rule | undefined
+  readonly written: WrittenRule | null
+}
+
+/** Returns the rules of all subjects of a caller for an operation, in their order, and the subjects without rules. */
+function findRules(
+  { run, recorded: { collection } }: OperationContext,
+  operation: RuleOperation,
+  caller: KnownCaller | null,
+): readonly FoundRule[] {
+  const { name, permissions } = collection
+  const mentions = permissions[operation]
+  return subjectsOf(caller, mentions.keys(), operation).flatMap((subject): readonly FoundRule[] => {
+    const rules = rulesOf(mentions, subject)
+    if (rules.length === 0)
+      return [{ subject, rule: undefined, written: findRule(run.config, name, { subject }, operation) }]
+    return rules.map((rule) => ({ subject, rule, written: findRule(run.config, name, rule, operation) }))
+  })
+}
+
 function judgeRead(at: OperationContext, document: StoredDocument | null): Judgement {
-  const { run, recorded } = at
+  const { recorded } = at
   const { collection, asking } = recorded
-  const { read } = collection.permissions
-  const rules = subjectsOf(asking.caller, read.keys(), 'read').map((subject): JudgedRule => {
-    const written = findRule(run.config, collection.name, subject, 'read')
+  const rules = findRules(at, 'read', asking.caller).map(({ subject, rule, written }): JudgedRule => {
     const bare = { subject, pointer: written?.pointer ?? null, ...BARE }
-    const rule = read.get(subject)
     if (!written || !rule) return { ...bare, verdict: written ? 'refused' : 'silent' }
     if (!document) return { ...bare, verdict: 'open' }
     const where = judgeWhere(at, rule, written, document)
@@ -255,16 +276,16 @@ function judgeWrite(
   document: StoredDocument | null,
   body: RecordedBody | null,
 ): Judgement {
-  const { run, recorded } = at
+  const { recorded } = at
   const { operation, collection, asking } = recorded
   const mentions = collection.permissions[operation]
   const deciding = decidingSubjects(mentions, asking.caller)
-  const rules = subjectsOf(asking.caller, mentions.keys(), operation).map((subject): JudgedRule => {
-    const written = findRule(run.config, collection.name, subject, operation)
+  const candidates = deciding.flatMap((subject) => rulesOf(mentions, subject))
+  const rules = findRules(at, operation, asking.caller).map(({ subject, rule, written }): JudgedRule => {
     const bare = { subject, pointer: written?.pointer ?? null, ...BARE }
-    const rule = mentions.get(subject)
-    if (!written || rule === undefined) return { ...bare, verdict: 'silent' }
+    if (!written || !mentions.has(subject)) return { ...bare, verdict: 'silent' }
     if (!deciding.includes(subject)) return { ...bare, verdict: 'outranked' }
+    if (rule && candidates.indexOf(rule) >= MAX_TRIED) return { ...bare, verdict: 'beyond' }
     if (!rule || !recorded.rules.includes(rule)) return { ...bare, verdict: 'refused' }
     const fit = recorded.fits.findLast((one) => one.rule === rule)
     const where = fit ? judgeWhere(at, rule, written, fit.document) : null
@@ -294,6 +315,7 @@ function judgeAttempt(
     checked && place
       ? judgeCondition(place.check, place.pointer, { collection, claims: plan.claims, ...checked })
       : null
+  if (outcome.kind === 'idle') return { verdict: 'idle', dropped }
   if (outcome.kind === 'fits') return { verdict: 'granted', dropped, check }
   if (outcome.kind === 'invalid') return { verdict: 'faults', dropped, faults: outcome.faults ?? [] }
   return checked && !checked.holds
@@ -342,7 +364,7 @@ function judgeWhere(
       judgeComparison({ field: 'createdBy', operator: '$eq', operand: '$user._id' }, pointer, judging),
     )
   if (rule?.where) parts.push(judgeCondition(rule.where, `${pointer}/where`, judging))
-  const isHiding = collection.permissions.read.get(subject) === compiled && !isRole(subject)
+  const isHiding = rulesOf(collection.permissions.read, subject).includes(compiled) && !isRole(subject)
   if (isHiding && plan.auth?.requiresVerified && collection.verifiedField !== null) {
     const asked = { field: collection.verifiedField, operator: '$exists', operand: true } as const
     parts.push(judgeComparison(asked, '/auth/requireVerified', judging))

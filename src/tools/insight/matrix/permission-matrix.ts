@@ -1,5 +1,5 @@
 import { findClaimFields } from '../../../core/claims/config/claim-fields.js'
-import { grantPointer } from '../../../core/config/compile-permissions.js'
+import { rulePointer } from '../../../core/config/compile-permissions.js'
 import type { AuthPlan, Collection, ServicePlan } from '../../../core/config/plan.js'
 import { SYSTEM_FIELDS, USERS } from '../../../core/fields/schema/names.js'
 import { type ComparableType, isNothing, type Scalar } from '../../../core/filter/filter.js'
@@ -11,6 +11,7 @@ import {
   OWNER,
   type Rule,
   type RuleOperation,
+  rulesOf,
 } from '../../../core/permissions/grants.js'
 import { selectReadRules } from '../../../core/permissions/read-gate.js'
 import { acceptsProperty, bindSet, selectWriteRules } from '../../../core/permissions/write-rules.js'
@@ -67,10 +68,7 @@ function bindAnonymous({ claims, config }: ServicePlan): Binding {
   }
 }
 
-/**
- * Whether a rule can run for an anonymous caller. A rule that cannot run can be left out, because anonymous callers
- * have only one rule for each operation.
- */
+/** Whether a rule can run for an anonymous caller. */
 const canRun = (rule: Rule, binding: Binding): boolean =>
   [rule.where, rule.check].every((where) => !isNothing(bindWhere(where, binding))) &&
   bindSet(rule, { caller: null, binding }) !== undefined
@@ -199,8 +197,8 @@ const isSameRule = (a: MatrixRule, b: MatrixRule): boolean => keyOf([a]) === key
 /** Describes a rule in words. */
 function describeRule(rule: Rule, operation: RuleOperation, described: RuleContext): MatrixRule {
   const { collection, config } = described
-  const written = findRule(config, collection.name, rule.subject, operation)
-  const pointer = written?.pointer ?? grantPointer(collection.name, rule.subject)
+  const written = findRule(config, collection.name, rule, operation)
+  const pointer = written?.pointer ?? rulePointer(collection.name, rule)
   const where = conditionAt(`${pointer}/where`, written?.rule?.where)
   const narrowed = operation === 'read' && !isRole(rule.subject) ? narrow(where, described) : where
   const check = rule.check === rule.where ? narrowed : conditionAt(`${pointer}/check`, written?.rule?.check)
@@ -311,7 +309,7 @@ function describeRegistration(
 ): readonly MatrixRule[] {
   const always = [identifier.name, secret.name]
   const fieldScope = scopeOf(users, 'create')
-  const rule = users.permissions.create.get(EVERYONE)
+  const [rule] = rulesOf(users.permissions.create, EVERYONE)
   if (!rule) {
     const fields = tidy({ kind: 'only', names: always }, fieldScope)
     return [{ pointers: [], where: null, fields, set: {}, check: null }]

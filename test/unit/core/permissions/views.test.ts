@@ -9,6 +9,7 @@ useCaches()
 
 const ruleOf = (subject: string, pick: readonly string[] | null): Rule => ({
   subject,
+  place: '',
   properties: pick === null ? ALL_PROPERTIES : { pick: new Set(pick), omit: new Set() },
   where: ANYWHERE,
   check: ANYWHERE,

@@ -8,7 +8,10 @@ import { whenReady } from '../../../promises.js'
 import type { JsonObject } from '../../../types.js'
 import type { BodyWrite, Stage } from '../draft.js'
 
-/** Drops the properties of a body that the rule does not accept. A PATCH of which nothing is left writes nothing. */
+/**
+ * Drops the properties of a body that the rule does not accept. A PATCH of which nothing is left writes nothing. If a
+ * rule that drops nothing was refused, a rule that keeps nothing does not accept the body.
+ */
 export const drop: Stage = {
   name: 'drop',
   judge(draft) {
@@ -17,11 +20,14 @@ export const drop: Stage = {
     return whenReady(slices.left > 0 ? undefined : slices.next(), () => {
       draft.kept = keepAccepted(write, rule, body)
       draft.given = cutUndeclared(collection, draft.kept.body)
-      draft.writes = write.operation !== 'patch' || Object.keys(draft.given).length > 0
+      if (draft.followsRefusal && !draft.kept.isWhole && isEmpty(draft.kept.body)) return { kind: 'idle' }
+      draft.writes = write.operation !== 'patch' || !isEmpty(draft.given)
       return draft.writes ? undefined : { kind: 'fits' }
     })
   },
 }
+
+const isEmpty = (body: JsonObject): boolean => Object.keys(body).length === 0
 
 /** The number of steps that it takes to check whether a rule accepts one property of a body. */
 export const STEPS_TO_DROP = 4

@@ -11,6 +11,7 @@ import {
   isRole,
   OWNER,
   type Rule,
+  rulesOf,
   SIGNED_IN,
 } from '../../../../core/permissions/grants.js'
 import { acceptsProperty } from '../../../../core/permissions/write-rules.js'
@@ -22,6 +23,7 @@ import {
   findUnmatched,
   findUnmeetable,
   findUnreached,
+  findUntried,
 } from './never.js'
 import {
   findLostFromSight,
@@ -59,14 +61,13 @@ const findUnindexed: Check = ({ rules }, report) => {
   }
 }
 
-/** Whether a broader subject may read all documents. Then the condition decides only which fields are shown. */
+/** Whether the subject, or a broader one, may read all documents. Then the condition decides only which fields are shown. */
 function readsAllAnyway(collection: Collection, subject: string): boolean {
   const { read } = collection.permissions
   const broader = subject === EVERYONE ? [] : subject === SIGNED_IN ? [EVERYONE] : [EVERYONE, SIGNED_IN]
-  return broader.some((other) => {
-    const rule = read.get(other)
-    return rule !== null && rule !== undefined && (isAnywhere(rule.where) || isHidingAlone(collection, rule))
-  })
+  return [subject, ...broader].some((other) =>
+    rulesOf(read, other).some((rule) => isAnywhere(rule.where) || isHidingAlone(collection, rule)),
+  )
 }
 
 const isHidingAlone = (collection: Collection, { where }: Rule): boolean =>
@@ -89,7 +90,7 @@ const isFixing = ({ operator, operand }: Demand): boolean =>
 
 /** Whether an index finds the documents that meet all demands of `way`, which is one alternative of a condition. */
 function isIndexed({ storage, permissions }: Collection, way: readonly Demand[]): boolean {
-  const always = permissions.read.get(OWNER) ? ['_id', 'createdBy'] : ['_id']
+  const always = rulesOf(permissions.read, OWNER).length > 0 ? ['_id', 'createdBy'] : ['_id']
   if (way.some((demand) => isSought(demand) && always.includes(demand.path))) return true
   const [sought, fixing] = [way.filter(isSought), way.filter(isFixing)]
   return storage.indexes.some((index) =>
@@ -176,7 +177,7 @@ const findUnfillable: Check = (scope, report) => {
               `the field ${field.name} is required, but ${placed.subject} cannot set it`,
             )
       }
-      const isPermitted = collection.permissions.create.get(EVERYONE)
+      const isPermitted = rulesOf(collection.permissions.create, EVERYONE).length > 0
       if (isRegistered && !isPermitted && !isGiven)
         report
           .within(at)
@@ -236,6 +237,7 @@ export const FINDERS: readonly Check[] = [
   findMistakenSubjects,
   findUnmatched,
   findUnreached,
+  findUntried,
   findUnreadableTargets,
   findRoleWriters,
   findUserFieldWriters,

@@ -1,17 +1,18 @@
 import { ANY_WAY, joinWays, type Ways } from '../../../../core/claims/query/demands.js'
-import { collectSubjects } from '../../../../core/config/find-warnings.js'
+import { collectSubjects, WRITES } from '../../../../core/config/find-warnings.js'
 import type { Collection } from '../../../../core/config/plan.js'
 import type { Field } from '../../../../core/fields/field-type.js'
 import { applyDefaults, normalise, normaliseProperties } from '../../../../core/fields/schema/normalise.js'
 import { forUpdate } from '../../../../core/fields/schema/update-fields.js'
 import { isEqualJson } from '../../../../core/json/equality.js'
 import { isObject, readOwn } from '../../../../core/json/own-properties.js'
+import { toPointerPart } from '../../../../core/json/pointer.js'
 import { EVERYONE, isRole, OWNER, SIGNED_IN } from '../../../../core/permissions/grants.js'
-import { acceptsProperty } from '../../../../core/permissions/write-rules.js'
+import { acceptsProperty, MAX_TRIED } from '../../../../core/permissions/write-rules.js'
 import { findVariables } from '../../../../core/query/variable.js'
 import { isAnywhere } from '../../../../core/query/where.js'
 import type { JsonObject } from '../../../../core/types.js'
-import { goesFirst, mayChange } from '../implies.js'
+import { decideBefore, isSure, mayChange, repeats, showsAll } from '../implies.js'
 import { isPossible, type Situation } from '../satisfy.js'
 import { type Check, type CheckScope, type LocatedRule, needsCaller, OWN, waysOfRule } from '../scope.js'
 
@@ -86,10 +87,8 @@ function describeUnmatched(scope: CheckScope, placed: LocatedRule): string {
 }
 
 /** Returns the pointer to a part of a rule, or to the whole grant if the grant has no such part. */
-const pointTo = ({ pointer, rule, operation }: LocatedRule, part: 'where' | 'check'): string =>
-  pointer.endsWith(`/${operation}`) && rule[part].ways.some((way) => way.length > 0)
-    ? `${pointer}/${part}`
-    : pointer
+const pointTo = ({ pointer, rule }: LocatedRule, part: 'where' | 'check'): string =>
+  rule.place !== '' && rule[part].ways.some((way) => way.length > 0) ? `${pointer}/${part}` : pointer
 
 /** Finds rules that never run: no caller can use them, or earlier rules handle all their requests. */
 export const findUnreached: Check = (scope, report) => {
@@ -110,28 +109,85 @@ function findReason(scope: CheckScope, placed: LocatedRule): string | undefined 
     if (isRegistration && !auth.register)
       return 'registration is closed, so anonymous callers cannot create, and signed-in callers use the rule of "user"'
   }
-  if (subject !== OWNER || operation === 'create' || operation === 'read') return undefined
-  const first = findFirst(scope, placed)
-  return first.length > 0 && first.every((other) => other !== null && goesFirst(other, placed))
-    ? `${first.map((other) => other?.subject).join(', ')} ${first.length > 1 ? 'are' : 'is'} tried first, and may already ${operation} all documents of this rule`
-    : undefined
+  const siblings = rulesLike(scope, placed).filter((other) => other.subject === subject)
+  return operation === 'read' ? findShown(siblings, placed) : findDecided(scope, placed, siblings)
 }
 
-/** Returns, for each kind of caller, the rule that is tried before that of `owner`; `null` if there is none. */
-function findFirst(
+/** Returns why a rule for reading adds nothing to the other rules of its array. */
+function findShown(siblings: readonly LocatedRule[], placed: LocatedRule): string | undefined {
+  const wider = siblings.find(
+    (other) =>
+      other !== placed &&
+      showsAll(other, placed) &&
+      (!showsAll(placed, other) || siblings.indexOf(other) < siblings.indexOf(placed)),
+  )
+  return wider && `it adds nothing: ${wider.pointer} shows the same documents, and at least the same fields`
+}
+
+/** Returns why rules that come before a rule for writing handle all its requests. */
+function findDecided(
   scope: CheckScope,
-  { collection, operation }: LocatedRule,
-): readonly (LocatedRule | null)[] {
-  const mentions = collection.permissions[operation]
+  placed: LocatedRule,
+  siblings: readonly LocatedRule[],
+): string | undefined {
+  const { operation, subject } = placed
+  const earlier = siblings.slice(0, siblings.indexOf(placed))
+  const own = `an earlier rule of ${subject} may already ${operation} all documents of this rule`
+  if (earlier.some((other) => repeats(other, placed))) return own
+  const first = subject === OWNER ? findFirst(scope, placed) : [[]]
+  const isDecided = first.every((others) => decideBefore([...others, ...earlier], placed))
+  const others = findRivals(scope, placed, siblings)
+  if (!isDecided || !(operation === 'delete' || others.every(isSure))) return undefined
+  const names = [...new Set(first.flat().map((other) => other.subject))]
+  return names.length > 0
+    ? `${names.join(', ')} ${names.length > 1 ? 'are' : 'is'} tried first, and may already ${operation} all documents of this rule`
+    : own
+}
+
+/** Returns the rules for the same operation in the same collection, the rule itself included. */
+const rulesLike = (scope: CheckScope, { collection, operation }: LocatedRule): readonly LocatedRule[] =>
+  scope.rules.filter((other) => other.collection === collection && other.operation === operation)
+
+/** Returns the rules of its own and of other subjects that a request may try before a rule. */
+const findRivals = (
+  scope: CheckScope,
+  placed: LocatedRule,
+  siblings: readonly LocatedRule[],
+): readonly LocatedRule[] => {
+  const { subject } = placed
+  const isOther = (other: string): boolean =>
+    other !== subject && (other === OWNER || (isRole(other) && isRole(subject) && scope.hasSeveralRoles))
+  const others = subject === OWNER ? [] : rulesLike(scope, placed).filter((one) => isOther(one.subject))
+  return [...siblings, ...others].filter((other) => other !== placed)
+}
+
+/** Returns, for each kind of caller, the rules that are tried before those of `owner`. */
+function findFirst(scope: CheckScope, placed: LocatedRule): readonly (readonly LocatedRule[])[] {
+  const mentions = placed.collection.permissions[placed.operation]
   const common = mentions.has(SIGNED_IN) ? SIGNED_IN : EVERYONE
   const subjects = [common, ...[...mentions.keys()].filter((one) => isRole(one) && scope.isPossible(one))]
-  return subjects.map(
-    (subject) =>
-      scope.rules.find(
-        (other) =>
-          other.collection === collection && other.operation === operation && other.subject === subject,
-      ) ?? null,
-  )
+  return subjects.map((subject) => rulesLike(scope, placed).filter((other) => other.subject === subject))
+}
+
+/** Finds operations for which a caller may have more rules than a request tries. */
+export const findUntried: Check = ({ plan }, report) => {
+  for (const { name, permissions } of plan.collections.values()) {
+    for (const operation of WRITES) {
+      const sizes = [...permissions[operation]].map(([subject, { length }]) => ({ subject, length }))
+      const ofRoles = sizes
+        .filter(({ subject }) => isRole(subject))
+        .reduce((sum, { length }) => sum + length, 0)
+      const others = sizes.filter(({ subject }) => !isRole(subject)).map(({ length }) => length)
+      const all = ofRoles + Math.max(0, ...others)
+      if (all > MAX_TRIED)
+        report
+          .within(`/collections${toPointerPart(name)}/permissions`)
+          .fault(
+            'untried_rules',
+            `a request tries at most ${MAX_TRIED} rules, but a caller with all roles has ${all} for ${operation}`,
+          )
+    }
+  }
 }
 
 /** Finds `check` conditions that no document stored under the rule can meet. */

@@ -2,7 +2,8 @@ import { joinWays } from '../../../../core/claims/query/demands.js'
 import type { ServicePlan } from '../../../../core/config/plan.js'
 import { isObject } from '../../../../core/json/own-properties.js'
 import { toPointerPart } from '../../../../core/json/pointer.js'
-import { EVERYONE, includesProperty } from '../../../../core/permissions/grants.js'
+import { EVERYONE, includesProperty, type Rule, rulesOf } from '../../../../core/permissions/grants.js'
+import { isAnywhere } from '../../../../core/query/where.js'
 import { isPossible } from '../satisfy.js'
 import {
   type Check,
@@ -44,20 +45,27 @@ const isMissing = (fixed: ReadonlyMap<string, unknown>, name: string): boolean =
   fixed.has(name) && fixed.get(name) === undefined
 
 /** Whether a rule can change or delete a document that its callers, who are everyone, may also read. */
-function canChange(scope: CheckScope, placed: LocatedRule): boolean {
+const canChange = (scope: CheckScope, placed: LocatedRule): boolean =>
+  rulesOf(placed.collection.permissions.read, EVERYONE).some((reader) => canChangeSeen(scope, placed, reader))
+
+/** Whether a rule can change or delete a document that another rule shows. */
+function canChangeSeen(scope: CheckScope, placed: LocatedRule, reader: Rule): boolean {
   const { rule, operation, collection } = placed
-  const reader = collection.permissions.read.get(EVERYONE)
-  if (!reader) return false
   const seen = waysOfRule(reader)
   if (!isPossible(joinWays([waysOfRule(rule), seen], 'and'), scope.situate(placed))) return false
   if (operation === 'delete') return true
+  const showing = [reader, ...rulesOf(collection.permissions.read, EVERYONE).filter(isForAll)]
   // An update never sets an immutable field that its caller may not read.
   const isClosed = collection.fields.some(
     ({ name, definition }) =>
-      definition.immutable && rule.set.has(name) && !includesProperty(reader.properties, name),
+      definition.immutable &&
+      rule.set.has(name) &&
+      !showing.some(({ properties }) => includesProperty(properties, name)),
   )
   return !isClosed && isMetByUpdate(scope, placed, seen)
 }
+
+const isForAll = ({ where }: Rule): boolean => isAnywhere(where)
 
 /** Finds collections in which anonymous callers can create documents, except accounts, which they register. */
 const noteAnonymousCreates: Check = (scope, report) => {

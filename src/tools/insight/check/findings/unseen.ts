@@ -7,7 +7,7 @@ import { EVERYONE, isRole, OWNER, SIGNED_IN } from '../../../../core/permissions
 import { acceptsProperty } from '../../../../core/permissions/write-rules.js'
 import { USER, userPathOf } from '../../../../core/query/variable.js'
 import { isAnywhere } from '../../../../core/query/where.js'
-import { goesFirst, mayChange } from '../implies.js'
+import { decideBefore, mayChange } from '../implies.js'
 import { isPossible, variablesIn } from '../satisfy.js'
 import { type Check, type CheckScope, type LocatedRule, OWN, waysOfRule } from '../scope.js'
 import { isMatched } from './never.js'
@@ -31,7 +31,8 @@ function mayBeToo(scope: CheckScope, writer: LocatedRule, subject: string): bool
   // A rule of the role for the operation replaces those of `user` and `*`, and is tried before that of `owner`.
   if (own === undefined) return true
   if (writer.subject !== OWNER) return false
-  return own === null || !goesFirst({ ...writer, subject, rule: own }, writer)
+  const located = own.map((rule) => ({ ...writer, subject, rule }))
+  return !decideBefore(located, writer)
 }
 
 /**

@@ -1,5 +1,4 @@
-import type { Collection } from '../../../../core/config/plan.js'
-import type { Rule } from '../../../../core/permissions/grants.js'
+import type { Mentions, Rule } from '../../../../core/permissions/grants.js'
 import type { BoundParts, Where } from '../../../../core/query/where.js'
 
 /** Returns a function that describes a rule, or another object, as a string, and caches the result. */
@@ -25,8 +24,17 @@ export const keyOfEffect = remembered(({ properties: { pick, omit }, set, accept
 export const keyOfRule = remembered((rule) => [rule.subject, keyOfWhere(rule.where), keyOfEffect(rule)])
 
 /** Whether two rules have the same meaning, or are both missing. */
-export const isSameRule = (one: Rule | null | undefined, other: Rule | null | undefined): boolean =>
+export const isSameRule = (one: Rule | null, other: Rule | null): boolean =>
   one && other ? keyOfRule(one) === keyOfRule(other) : one === other
+
+/** Whether two lists have the same rules in the same order, or are both missing. */
+export const areSameRules = (
+  some: readonly Rule[] | undefined,
+  others: readonly Rule[] | undefined,
+): boolean =>
+  some && others
+    ? some.length === others.length && some.every((rule, i) => isSameRule(rule, others[i] ?? null))
+    : some === others
 
 function keyOfWhere(where: Where): unknown {
   return where.kind === 'fixed' ? where.filter : keyOfParts(where.parts)
@@ -37,9 +45,7 @@ function keyOfParts(parts: BoundParts): unknown {
   return [parts.field.path, parts.field.type, parts.operator, parts.operand]
 }
 
-type Mentions = Collection['permissions']['read']
-
 /** Describes the rules of all subjects that mention an operation. */
 export const keyOfMentions = remembered((mentions: Mentions) =>
-  [...mentions].map(([subject, rule]) => [subject, rule && keyOfRule(rule)]),
+  [...mentions].map(([subject, rules]) => [subject, rules.map(keyOfRule)]),
 )

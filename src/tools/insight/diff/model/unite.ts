@@ -1,5 +1,5 @@
 import type { Collection } from '../../../../core/config/plan.js'
-import { OPERATIONS, type Rule } from '../../../../core/permissions/grants.js'
+import { type Mentions, OPERATIONS, rulesOf } from '../../../../core/permissions/grants.js'
 import { isSameRule, keyOfMentions, remembered } from './rule-keys.js'
 import type { Sides } from './universe.js'
 
@@ -38,10 +38,10 @@ export function unite({ before, after }: Sides): Sides {
   return { before, after: { ...before, permissions } }
 }
 
-type Mentions = Collection['permissions']['read']
-
 const uniteRules = (before: Mentions, after: Mentions): Mentions =>
-  new Map([...after].map(([subject, rule]) => [subject, uniteRule(before.get(subject), rule)]))
-
-const uniteRule = (before: Rule | null | undefined, after: Rule | null): Rule | null =>
-  before && isSameRule(before, after) ? before : after
+  new Map(
+    [...after].map(([subject, rules]) => {
+      const were = rulesOf(before, subject)
+      return [subject, rules.map((rule) => were.find((one) => isSameRule(one, rule)) ?? rule)]
+    }),
+  )

@@ -29,9 +29,13 @@ export function chooseRule(write: Write, rules: readonly Rule[], region: Diagram
   let open = region
   let isFirst = region
   let isDenied = region
+  let isRefused: Diagram = NEVER
   for (const isWholesTurn of [true, false]) {
     for (const { trial, applies } of tried) {
-      const turn = and(open, applies, isWholesTurn ? trial.isWhole : not(trial.isWhole))
+      // If a rule that drops nothing was refused, a rule that keeps nothing is not tried.
+      const turn = isWholesTurn
+        ? and(open, applies, trial.isWhole)
+        : and(open, applies, not(trial.isWhole), not(and(isRefused, trial.isIdle)))
       if (turn === NEVER) continue
       const runs = and(turn, trial.runs)
       if (runs !== NEVER) granted.push([runs, trial.stored])
@@ -39,6 +43,7 @@ export function chooseRule(write: Write, rules: readonly Rule[], region: Diagram
       refuse('400', isFaulty)
       for (const [fault, when] of trial.faults) refuse(fault, and(isFaulty, when))
       open = and(open, not(runs), not(isFaulty))
+      if (isWholesTurn) isRefused = or(isRefused, and(turn, not(runs), not(or(...trial.faults.values()))))
       isFirst = and(isFirst, not(turn))
       isDenied = and(isDenied, not(turn))
     }

@@ -201,8 +201,8 @@ function onlyField(collection: Collection, name: string, rule: Rule): Collection
   )
   // The rule itself is there too, so that the stages which it needs run.
   const named = new Map([
-    [EVERYONE, EVERYTHING],
-    [OWNER, rule],
+    [EVERYONE, [EVERYTHING]],
+    [OWNER, [rule]],
   ])
   return {
     ...collection,

@@ -76,6 +76,8 @@ export interface Stored {
 export interface Trial {
   /** The condition under which the rule drops nothing of the body. */
   readonly isWhole: Diagram
+  /** The condition under which the rule keeps nothing of the body. */
+  readonly isIdle: Diagram
   readonly runs: Diagram
   /** The condition of each validation error. */
   readonly faults: ReadonlyMap<string, Diagram>
@@ -101,7 +103,8 @@ function applyRule(write: Write, rule: Rule): Trial {
   const accepts = (name: string): boolean => Object.hasOwn(kept.get(name)?.body ?? {}, name)
   const isKept = (name: string): Diagram => (accepts(name) ? body.names(name) : NEVER)
   const isWhole = not(or(...names.filter((name) => kept.get(name)?.isWhole === false).map(body.names)))
-  const isIdle = mode === 'patch' ? not(or(...names.map(isKept))) : NEVER
+  const keepsNothing = not(or(...names.map(isKept)))
+  const isIdle = mode === 'patch' ? keepsNothing : NEVER
   const outcomes = new Map<string, Outcomes>()
   const outcomesAt = (path: string): Outcomes => {
     const found = outcomes.get(path) ?? findOutcomes(write, rule, path)
@@ -135,6 +138,7 @@ function applyRule(write: Write, rule: Rule): Trial {
   const isTried = and(not(isIdle), isBound)
   return {
     isWhole,
+    isIdle: keepsNothing,
     runs: or(isIdle, and(isBound, isSound, isAdmitted)),
     faults: new Map([...faults].map(([fault, when]) => [fault, and(isTried, when)])),
     stored: {

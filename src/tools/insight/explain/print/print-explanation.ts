@@ -93,7 +93,9 @@ const WORDS: { readonly [verdict in RuleVerdict]: readonly [reading: string, wri
   set: ['cannot set its values', 'cannot set its values'],
   faults: ['finds validation errors', 'finds validation errors'],
   check: ['does not allow such a document', 'does not allow such a document'],
+  idle: ['keeps nothing of the body', 'keeps nothing of the body'],
   'granted-before': ['not needed', 'not needed: another rule ran'],
+  beyond: ['not used', 'not used: 64 rules come first'],
   open: ['grants it', 'grants it'],
 }
 
@@ -105,6 +107,7 @@ const MARKS: { readonly [verdict in RuleVerdict]?: boolean } = {
   faults: false,
   check: false,
   refused: false,
+  idle: false,
 }
 
 /** Describes a decision as the lines of a tree. */

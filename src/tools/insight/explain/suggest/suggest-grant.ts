@@ -11,6 +11,7 @@ import {
   OWNER,
   type Rule,
   type RuleOperation,
+  rulesOf,
   SIGNED_IN,
 } from '../../../../core/permissions/grants.js'
 import { selectReadRules } from '../../../../core/permissions/read-gate.js'
@@ -152,7 +153,7 @@ function findDecisive(
     operation === 'read' && recorded.operation !== 'read'
       ? selectReadRules(collection.permissions, asking.caller)[0]
       : (failed?.attempts[0]?.rule ?? rules[0])
-  return decisive ? (findRule(config, collection.name, decisive.subject, operation)?.rule ?? null) : null
+  return decisive ? (findRule(config, collection.name, decisive, operation)?.rule ?? null) : null
 }
 
 /** The rule of a subject without a rule. It accepts no property of a body yet. */
@@ -163,13 +164,19 @@ const FRESH: { readonly [operation in RuleOperation]: RuleConfig } = {
   delete: {},
 }
 
-/** The new rules of one subject, by operation. They replace its existing rules. */
-type Rules = { readonly [operation in RuleOperation]?: RuleConfig }
+/** A new rule, and its place in the grant of its subject. */
+interface PlacedRule extends Pick<Rule, 'place'> {
+  readonly rule: RuleConfig
+}
+
+/** The new rules of one subject, by operation. Each replaces the rule at its place. */
+type Rules = { readonly [operation in RuleOperation]?: PlacedRule }
 
 /** Returns the patch that gives a subject these rules and keeps the subject's other rules. */
 function patchOf(config: unknown, collection: string, subject: string, rules: Rules): Suggestion['patch'] {
   const grants = grantsOf(config, collection)
-  const grant = { ...expand(readOwn(grants, subject), subject), ...shorten(rules) }
+  const own = expand(readOwn(grants, subject), subject)
+  const grant = { ...own, ...place(rules, own) }
   const hasGrants = Object.keys(grants).length > 0
   return [
     hasGrants
@@ -194,10 +201,15 @@ function expand(grant: unknown, subject: string): JsonObject {
   return { ...others, read: true, create: restrictionsOf(grant) }
 }
 
-/** Replaces each rule without restrictions with `true`. */
-const shorten = (rules: Rules): Suggestion['rules'] =>
+/** Returns the rules of a grant with new ones at their places. A rule without restrictions becomes `true`. */
+const place = (rules: Rules, grant: JsonObject): Suggestion['rules'] =>
   Object.fromEntries(
-    Object.entries(rules).map(([operation, rule]) => [operation, Object.keys(rule).length > 0 ? rule : true]),
+    Object.entries(rules).map(([operation, { rule, place }]) => {
+      const own = grant[operation]
+      const at = toPointerParts(place)[1]
+      if (Array.isArray(own) && at !== undefined) return [operation, own.with(Number(at), rule)]
+      return [operation, Object.keys(rule).length > 0 ? rule : true]
+    }),
   )
 
 /** Applies the patch of a suggestion to a copy of a configuration. */
@@ -243,7 +255,7 @@ export async function suggestGrant(refused: Refused): Promise<Suggestion | null>
     return {
       collection,
       subject,
-      rules: shorten(found.rules),
+      rules: place(found.rules, expand(readOwn(grantsOf(run.config, collection), subject), subject)),
       names: found.names,
       conditions: found.conditions,
       patch,
@@ -341,8 +353,8 @@ function nextCandidates(
   const dropping = missing ? undefined : findDropping(run, collection)
   const isNew = dropping && !(dropping.operation in candidate.rules)
   const repaired = (Object.keys(candidate.rules) as RuleOperation[]).flatMap((operation) => {
-    const rule = candidate.rules[operation]
-    return rule ? repair(run, candidate, collection, { subject, operation, rule }) : []
+    const placed = candidate.rules[operation]
+    return placed ? repair(run, candidate, collection, { subject, operation, ...placed }) : []
   })
   return [...(isNew ? addRight(subject, candidate, run, dropping) : []), ...repaired]
 }
@@ -368,10 +380,23 @@ function addRight(
 ): readonly Candidate[] {
   // A document that does not exist yet has no owner.
   if (subject === OWNER && operation === 'create') return []
-  const own = findRule(run.config, collection, subject, operation)?.rule
-  if (own) return repair(run, candidate, collection, { subject, operation, rule: own })
-  const rule = findDecisive(run.config, place, operation) ?? FRESH[operation]
-  return [join(candidate, operation, { rule, names: [], conditions: 0 })]
+  const own = findFirstTried(place, subject, operation)
+  const rule = own && findRule(run.config, collection, own, operation)?.rule
+  if (own && rule) return repair(run, candidate, collection, { subject, operation, rule, place: own.place })
+  const fresh = findDecisive(run.config, place, operation) ?? FRESH[operation]
+  const added = { rule: fresh, names: [], conditions: 0 }
+  return [join(candidate, { operation, place: `/${operation}` }, added)]
+}
+
+/** Returns the first rule of a subject that was tried for a rejected body, or else its first rule. */
+function findFirstTried(
+  { operation: { collection, bodies } }: ExplainedOperation,
+  subject: string,
+  operation: RuleOperation,
+): Rule | undefined {
+  const rules = rulesOf(collection.permissions[operation], subject)
+  const failed = bodies.find((body) => !isWhole(collection, body))
+  return failed?.attempts.find(({ rule }) => rules.includes(rule))?.rule ?? rules[0]
 }
 
 /** Returns candidates with a changed form of a subject's rule. */
@@ -379,23 +404,26 @@ const repair = (
   run: ExplainedRun,
   candidate: Candidate,
   collection: string,
-  { subject, operation, rule }: Pick<Broken, 'operation' | 'rule'> & { readonly subject: string },
+  { subject, operation, rule, place }: Pick<Broken, 'operation' | 'rule'> & Pick<Rule, 'subject' | 'place'>,
 ): readonly Candidate[] =>
-  placesOf(run).flatMap((place) => {
-    const recorded = place.operation
-    const compiled = recorded.collection.permissions[operation].get(subject)
-    const isAsked = recorded.operation === operation || (operation === 'read' && place.id !== null)
+  placesOf(run).flatMap((one) => {
+    const recorded = one.operation
+    const rules = rulesOf(recorded.collection.permissions[operation], subject)
+    const compiled = rules.find((own) => own.place === place)
+    const isAsked = recorded.operation === operation || (operation === 'read' && one.id !== null)
+    // A rule that comes from a grant as a whole gets a place of its own.
+    const at = { operation, place: place || `/${operation}` }
     return compiled && isAsked && recorded.collection.name === collection
-      ? repairRule(place, { operation, rule, compiled }).map((one) => join(candidate, operation, one))
+      ? repairRule(one, { operation, rule, compiled }).map((repaired) => join(candidate, at, repaired))
       : []
   })
 
 const join = (
   candidate: Candidate,
-  operation: RuleOperation,
+  { operation, place }: Pick<Rule, 'place'> & { readonly operation: RuleOperation },
   { rule, names, conditions }: Repaired,
 ): Candidate => ({
-  rules: { ...candidate.rules, [operation]: rule },
+  rules: { ...candidate.rules, [operation]: { rule, place } },
   names: [...new Set([...candidate.names, ...names])],
   conditions: candidate.conditions + conditions,
 })

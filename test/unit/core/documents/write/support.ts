@@ -71,7 +71,7 @@ export function draftOf(world: World, { body = {}, operation, stored, shows, ste
   const service = { plan, accounts: null }
   const call = { ...asking, service, judge: createRuleJudge(asking) } as unknown as Call
   const named = operation ?? (stored ? 'patch' : 'create')
-  const rule = things.permissions[named === 'create' ? 'create' : 'update'].get('*')
+  const [rule] = things.permissions[named === 'create' ? 'create' : 'update'].get('*') ?? []
   const access = createReadGate(things, { keepTexts: () => undefined as never, createKey: () => 1 })(call)
   if (!rule || !access) throw new Error('nothing is granted')
   const document = { _id: ID, _version: 1, createdAt: NOW, updatedAt: NOW, createdBy: null, ...stored }

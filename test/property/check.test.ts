@@ -33,11 +33,13 @@ interface Place {
   readonly name: CollectionName
   readonly subject: string
   readonly operation: Operation
+  /** The index in an array of rules. */
+  readonly index?: number
 }
 
 /** The rules that a finding is about: those of the grant, where it stands at a grant of `true`. */
 function placesOf(config: SmallConfig, { pointer }: Finding): readonly Place[] {
-  const [, , name, part, subject = '', operation] = pointer.split('/')
+  const [, , name, part, subject = '', operation, at] = pointer.split('/')
   const collection = COLLECTIONS.find((one) => one === name)
   if (!collection || part !== 'permissions') return []
   const grant = config.collections[collection].permissions[subject]
@@ -46,8 +48,23 @@ function placesOf(config: SmallConfig, { pointer }: Finding): readonly Place[] {
       ? typeof grant !== 'object' || one === 'create' || one === 'read'
       : one === operation,
   )
-  return operations.map((one) => ({ name: collection, subject, operation: one }))
+  const index = at === undefined ? undefined : Number(at)
+  return operations.map((one) => ({
+    name: collection,
+    subject,
+    operation: one,
+    ...(index !== undefined && Number.isInteger(index) ? { index } : {}),
+  }))
 }
+
+/** The other rules of an array than the one at a place; for a rule that is alone, `false`. */
+const withoutRule = (rule: unknown, { index }: Place): unknown => {
+  const others = Array.isArray(rule) ? rule.filter((_, i) => i !== index) : []
+  return others.length > 0 ? others : false
+}
+
+const onlyRule = (rule: unknown, { index }: Place): unknown =>
+  Array.isArray(rule) && index !== undefined ? rule[index] : rule
 
 const OPERATIONS: readonly Operation[] = ['create', 'read', 'update', 'delete']
 
@@ -125,7 +142,9 @@ type Refute = (config: SmallConfig, place: Place, random: Random) => unknown
 const hasNoEffect: Refute = (config, place, random) => {
   const [judge, without] = [
     createJudge(config),
-    createJudge(change(config, place, (subject, rule) => (subject === place.subject ? false : rule))),
+    createJudge(
+      change(config, place, (subject, rule) => (subject === place.subject ? withoutRule(rule, place) : rule)),
+    ),
   ]
   for (const asked of ask(config.collections[place.name].schema, place, random))
     if (effectOf(judge, asked) !== effectOf(without, asked)) return asked
@@ -134,7 +153,9 @@ const hasNoEffect: Refute = (config, place, random) => {
 
 /** By the rule alone, nothing is written. */
 const writesNothing: Refute = (config, place, random) => {
-  const alone = createJudge(change(config, place, (subject, rule) => subject === place.subject && rule))
+  const alone = createJudge(
+    change(config, place, (subject, rule) => subject === place.subject && onlyRule(rule, place)),
+  )
   for (const asked of ask(config.collections[place.name].schema, place, random)) {
     const { stored } = alone(asked.caller, asked.document, asked.request)
     const before = asked.request.operation === 'create' ? null : pick(asked.document)
@@ -190,7 +211,9 @@ const REFUTE: { readonly [code: string]: Refute } = {
   never_matches: (config, place, random) =>
     place.operation === 'create' ? undefined : hasNoEffect(config, place, random),
   never_runs: (config, place, random) =>
-    place.subject === 'owner' ? hasNoEffect(config, place, random) : writesNothing(config, place, random),
+    place.subject === 'owner' || place.index !== undefined
+      ? hasNoEffect(config, place, random)
+      : writesNothing(config, place, random),
   unreadable_target: hasNoEffect,
   unmeetable_check: writesNothing,
   unfillable_field: writesNothing,

@@ -61,7 +61,7 @@ const WATCHER = idOf(900)
 
 /* Worlds */
 
-function drawRule(random: Random): unknown {
+function drawRule(random: Random): Json {
   const names = ['a', 'n', 'team', 'h', 'createdBy', 'updatedAt']
   const shown = random.pick<Json>([
     {},
@@ -81,15 +81,19 @@ function drawRule(random: Random): unknown {
     { where: { team: { $in: '$user.teams' } } },
     { where: { a: { $nin: '$user.teams' } } },
   ])
-  return { read: { ...shown, ...where } }
+  return { ...shown, ...where }
 }
+
+const drawGrant = (random: Random): Json => ({
+  read: random.chance(0.3) ? [drawRule(random), drawRule(random)] : drawRule(random),
+})
 
 function drawWorld(random: Random): World {
   // Now and then a list is there for a role alone.
   const subjects = random.chance(0.1)
     ? ['editor']
     : ['*', 'user', 'owner', 'editor'].filter(() => random.chance(0.6))
-  const permissions = Object.fromEntries(subjects.map((subject) => [subject, drawRule(random)]))
+  const permissions = Object.fromEntries(subjects.map((subject) => [subject, drawGrant(random)]))
   const condition = random.pick([
     { path: 'a', operator: '$eq', values: [random.pick(TEXTS)] },
     { path: 'n', operator: '$gte', values: [random.integer(0, 2)] },

@@ -80,7 +80,7 @@ function accountForClaims(
   if (readers[0] !== readers[1]) return 'where'
   const operation =
     request.line.startsWith('POST') || request.headers?.['if-none-match'] ? 'create' : 'update'
-  const rules = Object.values(things.permissions).map((grant) => (grant as Json)[operation])
+  const rules = Object.values(things.permissions).flatMap((grant) => (grant as Json)[operation])
   const isJudged = rules.some((rule) => JSON.stringify(judgedBy(rule)).includes('$user.teams'))
   return isJudged ? 'check' : undefined
 }

@@ -18,7 +18,13 @@ const rule = fc
   })
   .map(tidy)
 
-const given = fc.option(rule, { nil: undefined, freq: 2 })
+const given = fc.option(
+  fc.oneof(
+    { weight: 3, arbitrary: rule },
+    { weight: 1, arbitrary: fc.array(rule, { minLength: 1, maxLength: 2 }) },
+  ),
+  { nil: undefined, freq: 2 },
+)
 
 const permissions = fc
   .record(
@@ -46,12 +52,17 @@ const isMeant = (subject: string, caller: Caller | null): boolean =>
   subject === '*' ||
   (caller !== null && (subject === 'user' || subject === 'owner' || (caller.roles ?? []).includes(subject)))
 
+interface NamedRule {
+  readonly pick?: string[]
+  readonly omit?: string[]
+}
+
 /** The names that some rule of the caller's subjects lets the caller read or write. */
 function namesFor(granted: Json, caller: Caller | null): ReadonlySet<string> {
   const rules = Object.entries(granted)
     .filter(([subject]) => isMeant(subject, caller))
     .flatMap(([, operations]) =>
-      Object.values(operations as { [operation: string]: { pick?: string[]; omit?: string[] } }),
+      Object.values(operations as { [operation: string]: NamedRule | readonly NamedRule[] }).flat(),
     )
   return new Set(
     rules.flatMap(({ pick, omit = [] }) => (pick ?? NAMES).filter((name) => !omit.includes(name))),

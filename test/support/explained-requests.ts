@@ -91,7 +91,11 @@ const permissionsOf = (names: readonly string[]): fc.Arbitrary<Json> => {
   const set = fc.constantFrom<Json>({ s: 'a' }, { t: '$user.team' }, { n: 1 })
   const ofNames = namesOf(names)
   const rule = (parts: { [name: string]: fc.Arbitrary<unknown> }): fc.Arbitrary<unknown> =>
-    fc.oneof({ weight: 1, arbitrary: flag }, { weight: 3, arbitrary: fc.record(parts).map(tidy) })
+    fc.oneof(
+      { weight: 4, arbitrary: flag },
+      { weight: 9, arbitrary: fc.record(parts).map(tidy) },
+      { weight: 3, arbitrary: fc.array(fc.record(parts).map(tidy), { minLength: 1, maxLength: 3 }) },
+    )
   const grant = fc
     .record({
       create: rarely(rule({ ...ofNames, check: rarely(where, 2), set: rarely(set, 6) }), 2),

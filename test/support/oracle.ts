@@ -77,15 +77,15 @@ export function viewsOf(
   return views.sort((a, b) => orderOf(a._id, b._id))
 }
 
-/** The read grants that show a caller this document, by their subjects. */
+/** The read grants that show a caller this document, by their subjects and their places among the rules. */
 export const readersOf = (
   { schema, permissions }: OracleCollection,
   document: Json,
   caller: OracleCaller | null,
 ): readonly string[] =>
-  grantsOf(permissions, caller)
-    .filter((grant) => grantMatches(grant, document, caller, { ...schema, ...SYSTEM }))
-    .map(({ subject }) => subject)
+  grantsOf(permissions, caller).flatMap((grant, i) =>
+    grantMatches(grant, document, caller, { ...schema, ...SYSTEM }) ? [`${grant.subject} ${i}`] : [],
+  )
 
 /** What a rule that writes says, as far as it decides whether it runs. */
 export interface OracleRule extends Grant {
@@ -113,8 +113,9 @@ export function writeRulesOf(
   return [...deciding, ...(caller ? ['owner'] : [])].flatMap((subject): OracleRule[] => {
     const rule = ruleOf(subject)
     if (!rule) return []
-    const grant: OracleRule = rule === true ? { subject } : { subject, ...(rule as object) }
-    return grantMatches(grant, document, caller, { ...schema, ...SYSTEM }) ? [grant] : []
+    const grants: readonly OracleRule[] =
+      rule === true ? [{ subject }] : [rule as object].flat().map((one) => ({ subject, ...one }))
+    return grants.filter((grant) => grantMatches(grant, document, caller, { ...schema, ...SYSTEM }))
   })
 }
 
@@ -271,7 +272,7 @@ function grantsOf(permissions: Json, caller: OracleCaller | null): readonly Gran
     if (grant === true) return [{ subject }]
     const rules = grant as { read?: boolean | object; pick?: unknown; omit?: unknown }
     if (rules.pick !== undefined || rules.omit !== undefined || rules.read === true) return [{ subject }]
-    return rules.read ? [{ subject, ...rules.read }] : []
+    return rules.read ? [rules.read].flat().map((rule) => ({ subject, ...rule })) : []
   })
 }
 

@@ -162,7 +162,11 @@ const readRuleOf = (schema: Json): fc.Arbitrary<unknown> => {
     },
     { requiredKeys: [] },
   )
-  return fc.oneof({ weight: 1, arbitrary: fc.boolean() }, { weight: 3, arbitrary: rule })
+  return fc.oneof(
+    { weight: 4, arbitrary: fc.boolean() },
+    { weight: 8, arbitrary: rule },
+    { weight: 4, arbitrary: fc.array(rule, { minLength: 1, maxLength: 3 }) },
+  )
 }
 
 const permissionsOf = (schema: Json): fc.Arbitrary<Json> => {

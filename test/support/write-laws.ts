@@ -218,8 +218,11 @@ export function account(
     return written.map((thing) => readersOf(things, thing, callerIn(world, store)))
   })
   if (new Set(readers.map((some) => JSON.stringify(some))).size > 1) return 'where'
-  const grants = Object.values(things.permissions) as { readonly read?: { readonly where?: Json } }[]
-  const isConditional = grants.some(({ read }) => read?.where !== undefined)
+  type ReadRule = { readonly where?: Json }
+  const grants = Object.values(things.permissions) as { readonly read?: ReadRule | readonly ReadRule[] }[]
+  const isConditional = grants.some(({ read }) =>
+    [read ?? []].flat().some(({ where }) => where !== undefined),
+  )
   if (isConditional && refusedIn('document_too_large').length === 1) return 'where'
   const [view = {}] = viewsOf(things, [one], callers[0] ?? world.caller)
   const isHidden = (path: string): boolean => !Object.hasOwn(view, path)

@@ -204,19 +204,24 @@ const permissionsOf = (names: readonly string[]): fc.Arbitrary<Json> => {
       rarely(simpleWhere, 8),
     )
     .map(([pick, values, where, check]) => tidy({ pick, set: values, where, check }))
+  const several = (one: fc.Arbitrary<Json>): fc.Arbitrary<unknown> =>
+    fc.oneof(
+      { weight: 2, arbitrary: one },
+      { weight: 1, arbitrary: fc.array(one, { minLength: 1, maxLength: 3 }) },
+    )
   return fc
     .record({
       user: fc.record({
-        read,
-        update: fc.oneof(fc.constant(true), rule),
-        create: fc.oneof(
-          fc.constant(true),
-          rule.map(({ where: _, ...one }) => one),
-        ),
+        read: several(read),
+        update: fc.oneof(fc.constant(true), several(rule)),
+        create: fc.oneof(fc.constant(true), several(rule.map(({ where: _, ...one }) => one))),
       }),
-      editor: rarely(fc.record({ update: rule }), 4),
-      clerk: rarely(fc.record({ update: rule }), 4),
-      owner: rarely(fc.record({ read: fc.oneof(fc.constant(true), read), update: rule }), 4),
+      editor: rarely(fc.record({ update: several(rule) }), 4),
+      clerk: rarely(fc.record({ update: several(rule) }), 4),
+      owner: rarely(
+        fc.record({ read: fc.oneof(fc.constant(true), several(read)), update: several(rule) }),
+        4,
+      ),
       remover: fc.constant({ delete: true }),
     })
     .map(tidy)

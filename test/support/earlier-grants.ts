@@ -117,8 +117,10 @@ interface Place {
   readonly rules: readonly JudgedRule[]
 }
 
+type Written = Json | readonly Json[] | null
+
 /** What a grant says of an operation: `{}` for `true`. */
-function written(grant: unknown, operation: OperationName): Json | null {
+function written(grant: unknown, operation: OperationName): Written {
   if (typeof grant === 'boolean') return grant ? {} : null
   if (typeof grant !== 'object' || grant === null) return null
   const { pick, omit, ...others } = grant as Json
@@ -130,33 +132,48 @@ function written(grant: unknown, operation: OperationName): Json | null {
     return plain[operation] ?? null
   }
   const rule = others[operation]
-  return rule === true ? {} : rule ? (rule as Json) : null
+  return rule === true ? {} : rule ? (rule as Json | readonly Json[]) : null
 }
 
-const TRIED = ['check', 'set', 'faults', 'granted', 'granted-before']
+const TRIED = ['check', 'set', 'faults', 'idle', 'granted', 'granted-before']
 
-/** The rule that decided so far: the first that was tried, those that drop nothing first; else the first there is. */
-function decisive({ config, collection, operation, rules }: Place): Json | null {
-  const having = rules.filter(({ verdict }) => !['silent', 'refused', 'outranked'].includes(verdict))
+/** The index of a rule in an array. */
+const indexOf = ({ pointer }: Pick<JudgedRule, 'pointer'>): number => Number(pointer?.split('/').at(-1))
+
+/** The first of some rules that was tried, those that drop nothing first; else the first there is. */
+function firstTried(having: readonly JudgedRule[], operation: OperationName): JudgedRule | undefined {
   const tried = having.filter(({ verdict }) => TRIED.includes(verdict))
   const whole = tried.find(
     ({ dropped }) => !dropped.some(({ why }) => ['pick', 'omit', 'role'].includes(why)),
   )
+  return (operation === 'read' ? undefined : (whole ?? tried[0])) ?? having[0]
+}
+
+/** The rule that decided so far. */
+function decisive({ config, collection, operation, rules }: Place): Json | null {
+  const having = rules.filter(({ verdict }) => !['silent', 'refused', 'outranked'].includes(verdict))
+  const grants = permissionsOf(config, collection)
   const inOrder =
     operation === 'read'
-      ? Object.keys(permissionsOf(config, collection)).filter((name) =>
-          having.some(({ subject }) => subject === name),
-        )
-      : having.map(({ subject }) => subject)
-  const first = (operation === 'read' ? undefined : (whole ?? tried[0])?.subject) ?? inOrder[0]
-  return first === undefined ? null : written(permissionsOf(config, collection)[first], operation)
+      ? Object.keys(grants).flatMap((name) => having.filter(({ subject }) => subject === name))
+      : having
+  const first = firstTried(inOrder, operation)
+  const found = first ? written(grants[first.subject], operation) : null
+  return first && Array.isArray(found) ? (found[indexOf(first)] ?? null) : (found as Json | null)
 }
 
 function* rulesFor(place: Place): Generator<Grant> {
   const { config, collection, operation, subject } = place
   if (subject === 'owner' && operation === 'create') return
   const grants = permissionsOf(config, collection)
-  const own = written(grants[subject], operation)
+  const all = written(grants[subject], operation)
+  const mine = firstTried(
+    place.rules.filter((rule) => rule.subject === subject),
+    operation,
+  )
+  // Of several rules, the first that was tried is widened.
+  const index = Array.isArray(all) && mine ? indexOf(mine) : 0
+  const own: Json | null = Array.isArray(all) ? (all[index] ?? null) : (all as Json | null)
   const base =
     own ?? decisive(place) ?? (operation === 'create' || operation === 'update' ? { pick: [] } : {})
   const names = droppedBy(base, place)
@@ -170,8 +187,9 @@ function* rulesFor(place: Place): Generator<Grant> {
           ...(where ? { where } : {}),
           ...(most > 0 ? { check: checked } : {}),
         }
+        const changed = Array.isArray(all) ? all.with(index, rule) : rule
         yield {
-          config: grant(config, collection, subject, { [operation]: rule }),
+          config: grant(config, collection, subject, { [operation]: changed }),
           names: i === 0 ? 0 : names.length,
           conditions: more + most,
         }

@@ -163,6 +163,44 @@ expectTypeOf<CreateBodyOf<typeof unnamed, 'tasks'>>().toEqualTypeOf<{ readonly t
 expectTypeOf<DocumentOf<typeof filled, 'tasks'>['due']>().toEqualTypeOf<string>()
 expectTypeOf<DocumentOf<typeof filled, 'tasks'>['dates']>().toEqualTypeOf<readonly string[] | undefined>()
 
+/** A field counts as given if one rule of an array sets it. */
+const several = defineConfig({
+  collections: {
+    notes: {
+      schema: {
+        title: { type: 'string', required: true },
+        team: { type: 'string', required: true },
+        state: { type: 'string', required: true },
+      },
+      permissions: {
+        user: {
+          create: [{ pick: ['title'], set: { team: 'a' } }, { set: { state: 'x' } }],
+          read: [{ pick: ['title', 'createdAt'] }, { where: { state: 'x' } }],
+          update: [{ where: { state: 'x' }, check: {} }, { pick: ['team'] }],
+          delete: [{ where: { state: 'x' } }],
+        },
+      },
+    },
+  },
+})
+expectTypeOf<CreateBodyOf<typeof several, 'notes'>>().toEqualTypeOf<{
+  readonly title: string
+  readonly team?: string
+  readonly state?: string
+}>()
+
+defineConfig({
+  collections: {
+    notes: {
+      schema: { title: { type: 'string' } },
+      permissions: {
+        // @ts-expect-error There is no such field, in a later rule either.
+        user: { update: [{ pick: ['title'] }, { pick: ['titel'] }] },
+      },
+    },
+  },
+})
+
 expectTypeOf<keyof DocumentOf<C, 'users'>>().toEqualTypeOf<
   '_id' | 'email' | 'role' | 'createdAt' | 'updatedAt' | 'createdBy'
 >()

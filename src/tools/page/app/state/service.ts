@@ -1,5 +1,11 @@
 import { signal } from '@preact/signals'
-import { type Client, ClientError, createClient } from '../../../../client/client.js'
+import { createAuth } from '../../../../client/auth.js'
+import { type Client, ClientError, type CollectionClient } from '../../../../client/client.js'
+import { createDocuments } from '../../../../client/documents.js'
+import { createChanges } from '../../../../client/following.js'
+import { createLists } from '../../../../client/lists.js'
+import { createTransport } from '../../../../client/transport.js'
+import type { LooseCollection } from '../../../../infer/collections.js'
 import { type ListQuery, writeFilter } from '../model/list-query.js'
 import type { Sent } from '../model/requests/request-lines.js'
 import { note } from './requests.js'
@@ -131,22 +137,41 @@ export interface ServiceAnswer<T> {
   readonly headers: Headers
 }
 
-/** Creates a typed client with the session of this tab. `hear` is called with each response. */
+/** The calls of the typed client that the admin UI uses. Its bundle has no others. */
+export interface PageClient extends Pick<Client, 'auth'> {
+  collection(name: string): PageCollection
+}
+
+export type PageCollection = Pick<
+  CollectionClient<unknown, LooseCollection>,
+  | keyof ReturnType<typeof createDocuments>
+  | keyof ReturnType<typeof createLists>
+  | keyof ReturnType<typeof createChanges>
+>
+
+/** Creates a client with the session of this tab. `hear` is called with each response. */
 export function createPageClient(
   way: AskOptions = {},
   hear: (response: Response) => void = () => {},
-): Client {
-  const client = createClient(base, {
+): PageClient {
+  const transport = createTransport(base, {
     ...(way.headers ? { headers: way.headers } : {}),
     fetch: createSend(way, hear),
+    token: token.peek(),
   })
-  client.token = token.peek()
-  return client
+  return {
+    auth: createAuth(transport),
+    collection: (name) => ({
+      ...createDocuments(name, transport),
+      ...createLists(name, transport),
+      ...createChanges(name, transport),
+    }),
+  } as PageClient
 }
 
 /** Calls the service with the typed client. Throws `ClientError`, or the error from `fetch`. */
 export async function ask<T>(
-  call: (client: Client) => Promise<T>,
+  call: (client: PageClient) => Promise<T>,
   way: AskOptions = {},
 ): Promise<ServiceAnswer<T>> {
   let headers = new Headers()

@@ -1,6 +1,5 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { Client } from '../../../../client/client.js'
 import type { DescribedCollection } from '../model/description.js'
 import { isSystem, labelOf } from '../model/labels.js'
 import { EMPTY_QUERY, writeListQuery } from '../model/list-query.js'
@@ -15,7 +14,7 @@ import { description } from '../state/description.js'
 import { go, whyHere } from '../state/place.js'
 import { explain, hasCode, isAborted } from '../state/problem.js'
 import { type LoadedDocument, readDocument } from '../state/read-document.js'
-import { ask, read } from '../state/service.js'
+import { ask, type PageCollection, read } from '../state/service.js'
 import { epoch } from '../state/session.js'
 import { EditForm } from './document/edit-form.js'
 
@@ -33,8 +32,6 @@ const NO_RIGHTS: Rights = { update: false, delete: false }
  */
 const NEVER = { 'if-match': '"-"' }
 
-type CollectionCalls = ReturnType<Client['collection']>
-
 /**
  * Checks which changes of a document are allowed. Rules may depend on its values, so the permissions on the collection
  * are not enough. The requests cannot take effect. Because permissions are checked before conditions (CONTRACT.md §2,
@@ -44,7 +41,7 @@ async function findRights(name: string, id: string, may: Rights, signal: AbortSi
   const isAllowed = async (
     isOffered: boolean,
     note: string,
-    change: (documents: CollectionCalls) => Promise<unknown>,
+    change: (documents: PageCollection) => Promise<unknown>,
   ): Promise<boolean> => {
     if (!isOffered) return false
     try {

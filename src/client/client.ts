@@ -44,8 +44,11 @@ export type {
   IgnoredContext,
   ListOptions,
   NamedParameters,
+  NextPage,
   OnIgnored,
   Operation,
+  Page,
+  PageOptions,
   QueryParameters,
 } from './types.js'
 export { toQuery } from './write-query.js'

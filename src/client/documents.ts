@@ -1,4 +1,5 @@
 import type { CallOptions } from './account-types.js'
+import { isClientError } from './client-error.js'
 import { createRequests, type DocumentRequest } from './requests.js'
 import { type ClientAnswer, isDocument, join, type RequestOptions, type Transport } from './transport.js'
 import type { Addressed, CreateOptions } from './types.js'
@@ -29,6 +30,16 @@ export function createDocuments(name: string, { ask, take, stateOf }: Transport)
     },
     async create(body: object, options?: CreateOptions) {
       return send(requests.create(body, options), options)
+    },
+    async upsert(document: Addressed, body: object, asked?: CallOptions) {
+      const replacing = requests.replace(document, body)
+      const options = only(asked)
+      try {
+        if (!replacing.ifMatch) return await send({ ...replacing, ifNoneMatch: '*' }, options)
+      } catch (thrown) {
+        if (!isClientError(thrown) || thrown.code !== 'precondition_failed') throw thrown
+      }
+      return send(replacing, options)
     },
     async update(document: Addressed, body: object, asked?: CallOptions) {
       return send(requests.update(document, body), only(asked))

@@ -21,9 +21,35 @@ export interface ListOptions<T extends CollectionTypes, P extends string, E exte
   extends CountOptions<T>,
     GetOptions<P, E> {
   readonly sort?: SortOf<T>
-  readonly skip?: number
+  readonly skip?: number | undefined
   /** The maximum number of documents to return. Default: the limit of the service, if it has one. */
   readonly limit?: number
+}
+
+/** The options of `page`. */
+export interface PageOptions<T extends CollectionTypes, P extends string, E extends string, N extends boolean>
+  extends ListOptions<T, P, E> {
+  /** The cursor of the page, from `next` of the previous page. */
+  readonly after?: string | undefined
+  /** The maximum number of documents in the page, at most 1,000, which is the default if the service allows it. */
+  readonly limit?: number
+  /** Whether to count all documents that match the filter. */
+  readonly total?: N
+}
+
+/** The position of the next page: the options that replace those of the page before. */
+export interface NextPage {
+  readonly after: string | undefined
+  readonly skip: number | undefined
+}
+
+/** One page of a list. */
+export interface Page<D, N extends boolean = false> {
+  readonly items: D[]
+  /** The number of all documents that match the filter, if `total: true` requests it. */
+  readonly total: N extends true ? number : undefined
+  /** The position of the next page; `undefined` after the last page. */
+  readonly next: NextPage | undefined
 }
 
 /** The query parameters of a list, a count or a single document, as `toQuery` accepts them. */
@@ -75,6 +101,19 @@ export interface CollectionClient<M, T extends CollectionTypes> {
   list<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never>(
     options?: ListOptions<T, P, E>,
   ): Promise<ShownDocument<M, T, P, E>[]>
+  /**
+   * Returns one page of a list.
+   *
+   * @example
+   * ```ts
+   * const query = { sort: { createdAt: 'desc' }, limit: 20, total: true } as const
+   * const { items, total, next } = await client.collection('notes').page(query)
+   * if (next) await client.collection('notes').page({ ...query, ...next })
+   * ```
+   */
+  page<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never, N extends boolean = false>(
+    options?: PageOptions<T, P, E, N>,
+  ): Promise<Page<ShownDocument<M, T, P, E>, N>>
   /** Yields the documents that `list` would return, in pages of `limit` documents. */
   pages<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never>(
     options?: ListOptions<T, P, E>,
@@ -110,8 +149,21 @@ export interface CollectionClient<M, T extends CollectionTypes> {
     document: Addressed,
     options?: GetOptions<P, E>,
   ): Promise<ShownDocument<M, T, P, E>>
+  /**
+   * Returns the documents with these ids in the order of the ids, and `undefined` at the place of each document that
+   * does not exist or that the caller may not read.
+   */
+  getMany<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never>(
+    ids: readonly string[],
+    options?: GetOptions<P, E>,
+  ): Promise<(ShownDocument<M, T, P, E> | undefined)[]>
   /** Creates a document and returns it as its creator may read it. */
   create(body: T['create'], options?: CreateOptions): Promise<T['document']>
+  /**
+   * Creates a document with this `_id`, a UUID, or replaces it if it exists, as `replace` does. A document that comes
+   * from `get`, `create`, `update` or `replace` is replaced only if it is still unchanged.
+   */
+  upsert(document: Addressed, body: T['create'], options?: CallOptions): Promise<T['document']>
   /** Creates all of the given documents, or none of them. */
   createMany(bodies: readonly T['create'][], options?: CallOptions): Promise<T['document'][]>
   /** Changes the fields that a merge patch contains; `null` removes a field. */

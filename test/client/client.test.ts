@@ -36,6 +36,29 @@ describe('documents', () => {
     })
   })
 
+  test('are created or replaced under an id, or replaced if they are unchanged', async () => {
+    const { notes, seen } = setUp()
+    const id = randomUUID()
+    const created = await notes.upsert(id, { title: 'One', views: 1 })
+    expect(created).toMatchObject({ _id: id, title: 'One', views: 1 })
+    expect(await notes.upsert(id, { title: 'Two' })).toMatchObject({ _id: id, title: 'Two', views: 0 })
+    expect(await caught(notes.upsert(created, { title: 'Three' }))).toMatchObject({
+      code: 'precondition_failed',
+    })
+    const [listed] = await notes.list()
+    expect(await notes.upsert(listed ?? '', { title: 'Four' })).toMatchObject({ _id: id, title: 'Four' })
+    const conditions = seen.flatMap(({ line, headers }) =>
+      line === `PUT /notes/${id}` ? [headers.get('if-none-match') ?? headers.has('if-match')] : [],
+    )
+    expect(conditions).toEqual(['*', '*', false, true, '*', false])
+    expect(await caught(notes.upsert('no-uuid', { title: 'x' }))).toMatchObject({ status: 404 })
+    expect(await caught(notes.upsert(undefined as never, { title: 'x' }))).toBeInstanceOf(TypeError)
+    expect(await caught(notes.upsert(id, { title: 'x', views: -1 }))).toMatchObject({
+      code: 'validation_failed',
+    })
+    expect(await notes.count()).toBe(1)
+  })
+
   test('are created together or not at all', async () => {
     const { notes } = setUp()
     const created = await notes.createMany([{ title: 'One' }, { title: 'Two' }])
@@ -364,6 +387,8 @@ const CALLS: { readonly [name: string]: Asking } = {
   createMany: (asked) => notes().createMany([], asked),
   update: (asked) => notes().update('x', {}, asked),
   replace: (asked) => notes().replace('x', {}, asked),
+  upsert: (asked) => notes().upsert('x', { title: 'x' }, asked),
+  getMany: (asked) => notes().getMany(['x'], asked),
   delete: (asked) => notes().delete('x', asked),
   batch: (asked) => setUp().client.batch((b) => [b.notes.create({ title: 'x' })], asked),
   register: (asked) => auth().register({ email: 'x', password: 'x' }, asked),
@@ -379,6 +404,7 @@ const CALLS: { readonly [name: string]: Asking } = {
 /** Those whose other options are parameters: the service refuses what it does not know. */
 const QUERIES: { readonly [name: string]: Asking } = {
   list: (asked) => notes().list(asked),
+  page: (asked) => notes().page(asked),
   pages: (asked) => notes().pages(asked).next(),
   count: (asked) => notes().count(asked),
   get: (asked) => notes().get('x', asked),

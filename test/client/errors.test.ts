@@ -60,7 +60,10 @@ describe('an answer that is not the service’s', () => {
     const notes = answering(response)
     const calls = [
       notes.list(),
+      notes.page(),
       notes.pages().next(),
+      notes.getMany(['x']),
+      notes.upsert('x', {}),
       notes.count(),
       notes.get('x'),
       notes.create({}),

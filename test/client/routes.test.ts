@@ -36,7 +36,15 @@ test('the typed client asks every endpoint of the table, and nothing else', asyn
     ...[auth.reset({ token: '', new: '' }), auth.verify({ token: '', current: '' })],
     auth.changeIdentifier({ current: '', new: '' }),
     ...[things.changes().next(), things.live().next()],
-    ...[things.list(), things.count(), things.get(ID), things.delete(ID)],
+    ...[
+      things.list(),
+      things.page(),
+      things.getMany([ID]),
+      things.upsert(ID, {}),
+      things.count(),
+      things.get(ID),
+      things.delete(ID),
+    ],
     ...[things.create({}), things.create({}, { id: ID }), things.createMany([])],
     ...[things.update(ID, {}), things.replace(ID, {}), batch((b) => [b.things.delete(ID)])],
   ])

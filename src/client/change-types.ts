@@ -14,7 +14,10 @@ export interface ChangesOptions<T extends CollectionTypes, P extends string> ext
 }
 
 /** The options of a live list. */
-export interface LiveOptions<T extends CollectionTypes> extends FollowOptions<T> {
+export interface LiveOptions<T extends CollectionTypes, P extends string = never, E extends string = never>
+  extends ChangesOptions<T, P> {
+  /** The references to replace with their documents, as these are when the list, or its document, is last read. */
+  readonly expand?: readonly E[]
   readonly sort?: SortOf<T>
   /** The maximum number of documents in the list. Default: the limit of the service, if it has one. */
   readonly limit?: number

@@ -1,6 +1,7 @@
 import { placeOf } from './answers.js'
-import { type FollowedQuery, followEvents, persist } from './following.js'
+import { type FollowedQuery, followEvents, persist, type Sent } from './following.js'
 import { createList } from './lists.js'
+import { readByIds } from './pages.js'
 import { pathOf } from './requests.js'
 import type { Transport } from './transport.js'
 import { refuseOthers, writeQuery } from './write-query.js'
@@ -44,9 +45,12 @@ function compareText(a: string, b: string): number {
   return rank(a) - rank(b)
 }
 
-const valueAt = (document: unknown, path: string): unknown =>
+/** Returns the value at a path; of an expanded reference its `_id`, by which the service orders. */
+function valueAt(document: unknown, path: string): unknown {
   // biome-ignore lint/suspicious/noExplicitAny: a document may have any form
-  path.split('.').reduce<any>((value, name) => value?.[name], document)
+  const value = path.split('.').reduce<any>((value, name) => value?.[name], document)
+  return value?._id ?? value
+}
 
 /**
  * Compiles the `sort` of a list into a comparison. Documents with equal keys are ordered by `_id`, in the direction of
@@ -89,39 +93,89 @@ function applyEvent(
 interface LiveQuery extends FollowedQuery {
   readonly sort?: object
   readonly limit?: number
+  readonly project?: readonly string[]
+  readonly expand?: readonly string[]
+}
+
+/** Returns the part of a document that the paths of a projection select. */
+const pick = (document: object, paths: readonly string[]): object =>
+  Object.fromEntries(
+    Object.entries(document).flatMap(([name, value]) => {
+      if (name === '_id' || paths.includes(name)) return [[name, value]]
+      const inner = paths.flatMap((path) => (path.startsWith(`${name}.`) ? path.slice(name.length + 1) : []))
+      return inner[0] ? [[name, pick(value, inner)]] : []
+    }),
+  )
+
+/** Creates the function that removes the fields that a list has only for its order. */
+function compileShow(project: readonly string[] | undefined) {
+  if (!project) return (documents: LiveList['documents']) => documents
+  // A document that stays the same remains the same object in each list.
+  const shown = new WeakMap<object, object>()
+  return (documents: LiveList['documents']) =>
+    documents.map((document) => {
+      const known = shown.get(document) ?? pick(document, project)
+      shown.set(document, known)
+      return known
+    })
+}
+
+/** Repeats a request until it succeeds. Returns `undefined` if the signal aborts. */
+async function insist<T>(
+  request: (connection: AbortController) => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T | undefined> {
+  const answers = persist(async function* (connection) {
+    yield await request(connection)
+  }, signal)
+  for await (const answer of answers) return answer
+  return undefined
 }
 
 /** Creates the call `live` of a collection. */
 export function createLive(name: string, transport: Transport) {
   const path = pathOf(name)
   const list = createList(path, transport)
-  const fetchAll = async (
-    query: string,
-    limit?: number,
-    signal?: AbortSignal,
-  ): Promise<LiveList | undefined> => {
-    const answers = persist(async function* (connection) {
-      yield await list(query, { connection })
-    }, signal)
-    for await (const { body, headers } of answers)
-      return {
-        documents: body,
-        most: limit ?? body.length,
-        isKnown: limit !== undefined || !!placeOf(headers),
-      }
-    return undefined
+
+  async function fetchAll({ limit, signal, ...asked }: LiveQuery): Promise<LiveList | undefined> {
+    const query = writeQuery({ ...asked, limit })
+    const answer = await insist((connection) => list(query, { connection }), signal)
+    if (!answer) return undefined
+    const { body, headers } = answer
+    return { documents: body, most: limit ?? body.length, isKnown: limit !== undefined || !!placeOf(headers) }
   }
+
+  /** Reads the documents of some events with their references expanded. The stream cannot expand them. */
+  async function expandAll(told: readonly Sent[], { q, project, expand, signal }: LiveQuery) {
+    const ids = told.flatMap(({ event, data }) => (/^(enter|change)$/.test(event) ? data._id : []))
+    const documents = await insist(
+      (connection) => readByIds(list, [...new Set(ids)], { q, project, expand }, { connection }),
+      signal,
+    )
+    return documents && new Map(documents.map((document) => [document._id, document]))
+  }
+
   return {
-    async *live({ q, sort, limit, signal, ...others }: LiveQuery = {}) {
+    async *live({ q, sort, limit, project, expand, signal, ...others }: LiveQuery = {}) {
       refuseOthers(others)
       const order = compileOrder(sort)
-      const query = writeQuery({ q, sort, limit })
+      const show = compileShow(project)
+      // The order needs the fields of `sort`, also if they are not shown.
+      const fields = project && [...new Set([...project, ...Object.keys(sort ?? {})])]
+      const asked = { q, sort, limit, project: fields, expand, signal } as LiveQuery
       let present: LiveList | undefined
-      for await (const { event, data } of followEvents(path, transport, { q, signal })) {
-        present =
-          (event !== 'reset' && present && applyEvent(present, data, event === 'leave', order)) ||
-          (await fetchAll(query, limit, signal))
-        if (present) yield present.documents
+      for await (const told of followEvents(path, transport, { q, project: fields, signal })) {
+        const read = expand ? await expandAll(told, asked) : undefined
+        if (expand && !read) return
+        for (const { event, data } of told) {
+          // A document that is no longer in the list has left it. The event that says so follows.
+          const document = read ? read.get(data._id) : data
+          const isGone = event === 'leave' || !document
+          present =
+            (event !== 'reset' && present && applyEvent(present, isGone ? data : document, isGone, order)) ||
+            (await fetchAll(asked))
+          if (present) yield show(present.documents)
+        }
       }
     },
   }

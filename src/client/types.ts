@@ -139,9 +139,9 @@ export interface CollectionClient<M, T extends CollectionTypes> {
    * for await (const notes of client.collection('notes').live({ sort: { createdAt: 'desc' }, limit: 10 })) show(notes)
    * ```
    */
-  live(
-    options?: LiveOptions<T>,
-  ): AsyncGenerator<readonly ShownDocument<M, T, never, never>[], void, undefined>
+  live<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never>(
+    options?: LiveOptions<T, P, E>,
+  ): AsyncGenerator<readonly ShownDocument<M, T, P, E>[], void, undefined>
   /** Returns the number of documents that match a filter. */
   count(options?: CountOptions<T>): Promise<number>
   /** Returns one document. */

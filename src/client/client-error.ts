@@ -12,6 +12,8 @@ export type ClientErrorCode = ErrorCode | 'unexpected_answer' | (string & Record
  * arrives, the call throws the error from `fetch` instead.
  */
 export class ClientError extends Error {
+  // Without it, a minifier renames the class, and with it the error that a console shows.
+  static override readonly name = 'ClientError'
   declare readonly status: number
   /**
    * The error code, which stays the same in later releases; `unexpected_answer` if the answer does not come from the

@@ -27,7 +27,9 @@ export type {
 } from './account-types.js'
 export type { ChangeEvent, ChangesOptions, LiveOptions } from './change-types.js'
 export { ClientError, type ClientErrorCode, isClientError } from './client-error.js'
+export { escapePattern } from './escape-pattern.js'
 export type { FilterOf, SortOf } from './query-types.js'
+export { type RetryOptions, retry } from './retry.js'
 export type {
   Addressed,
   BatchCollection,

@@ -3,12 +3,15 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 
-/** Bytes of the client as the package has it: minified. */
+/** Bytes of the client as the package has it: minified and compressed. */
 const MOST = 6000
 
-test('the client is small, and whole by itself', async () => {
+const CLIENT = fileURLToPath(new URL('../../src/client/client.ts', import.meta.url))
+
+/** Bundles a module as a page would. */
+async function bundle(contents: string) {
   const { outputFiles, metafile } = await build({
-    entryPoints: [fileURLToPath(new URL('../../src/client/client.ts', import.meta.url))],
+    stdin: { contents, resolveDir: fileURLToPath(new URL('.', import.meta.url)) },
     bundle: true,
     format: 'esm',
     target: 'es2022',
@@ -17,10 +20,37 @@ test('the client is small, and whole by itself', async () => {
     metafile: true,
     write: false,
   })
-  const [file] = outputFiles
-  expect(gzipSync(file?.contents ?? '', { level: 9 }).length).toBeLessThan(MOST)
-  expect(Object.keys(metafile.inputs).filter((path) => !/(^|\/)src\/client\/[\w-]+\.ts$/.test(path))).toEqual(
-    [],
-  )
+  return { text: outputFiles[0]?.text ?? '', metafile }
+}
+
+test('the client is small, and whole by itself', async () => {
+  const { text, metafile } = await bundle(`export * from ${JSON.stringify(CLIENT)}`)
+  expect(gzipSync(text, { level: 9 }).length).toBeLessThan(MOST)
+  const files = Object.keys(metafile.inputs).filter((path) => path !== '<stdin>')
+  expect(files.filter((path) => !/(^|\/)src\/client\/[\w-]+\.ts$/.test(path))).toEqual([])
   expect(Object.values(metafile.outputs).flatMap(({ imports }) => imports)).toEqual([])
+})
+
+/** The exports that are not part of a client, with a text that only their code has. */
+const APART = { retry: 'pauseSeconds', toQuery: '|options]$', escapePattern: '{}|/-]' } as const
+
+test.each(Object.entries(APART))('%s is in a bundle only if it is imported', async (name, mark) => {
+  const importing = (names: string) => bundle(`export { ${names} } from ${JSON.stringify(CLIENT)}`)
+  expect((await importing(name)).text).toContain(mark)
+  expect((await importing(name)).text).not.toContain('/auth/')
+  const client = await importing('createClient, ClientError, isClientError')
+  expect(client.text).toContain('/auth/')
+  expect(client.text).not.toContain(mark)
+})
+
+test('an error keeps the name of its class', async () => {
+  const { text } = await bundle(`export { ClientError } from ${JSON.stringify(CLIENT)}`)
+  expect(text).not.toMatch(/class ClientError/)
+  const { ClientError } = await import(`data:text/javascript,${encodeURIComponent(text)}`)
+  const error = new ClientError(new Response(null, { status: 500 }), null)
+  expect([error.name, error.constructor.name, `${error}`]).toEqual([
+    'ClientError',
+    'ClientError',
+    'ClientError: unexpected_answer 500',
+  ])
 })

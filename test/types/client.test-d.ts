@@ -5,8 +5,11 @@ import {
   type Client,
   type CreateBodyOf,
   createClient,
+  escapePattern,
   isClientError,
+  type Page,
   type Registered,
+  retry,
   toQuery,
   type UpdateBodyOf,
 } from '../../src/client/client.js'
@@ -114,6 +117,50 @@ export async function expand(): Promise<void> {
     expectTypeOf(post?.author).toEqualTypeOf<string | undefined>()
   }
   expectTypeOf((await posts.get('x')).author).toEqualTypeOf<string | undefined>()
+}
+
+/** For the compiler alone. */
+export async function readPages(isCounted: boolean): Promise<void> {
+  expectTypeOf(await posts.page()).toEqualTypeOf<Page<Post>>()
+  const query = { q: { views: 1 }, sort: { title: 1 }, skip: 1, limit: 2, total: true } as const
+  const { items, total, next } = await posts.page({ ...query, project: ['title'] })
+  expectTypeOf(items).toEqualTypeOf<{ readonly _id: string; readonly title: string }[]>()
+  expectTypeOf(total).toEqualTypeOf<number>()
+  expectTypeOf((await posts.page({ ...query, ...next })).total).toEqualTypeOf<number>()
+  expectTypeOf((await posts.page({ limit: 2 })).total).toEqualTypeOf<undefined>()
+  expectTypeOf((await posts.page({ total: isCounted })).total).toEqualTypeOf<number | undefined>()
+  const expanded = await posts.page({ expand: ['author'] })
+  expectTypeOf(expanded.items[0]?.author).toEqualTypeOf<string | User | undefined>()
+  // @ts-expect-error There is no such option.
+  void posts.page({ totl: true })
+
+  expectTypeOf(await posts.getMany(['x'])).toEqualTypeOf<(Post | undefined)[]>()
+  const [part] = await posts.getMany(['x'], { project: ['author'], expand: ['author'] })
+  expectTypeOf(part).toEqualTypeOf<{ readonly _id: string; readonly author?: string | User } | undefined>()
+  // @ts-expect-error A list of ids has no filter.
+  void posts.getMany(['x'], { q: { title: 'x' } })
+
+  for await (const list of posts.live({
+    project: ['title', 'author'],
+    expand: ['author'],
+    sort: { views: 1 },
+  }))
+    expectTypeOf(list).toEqualTypeOf<
+      readonly { readonly _id: string; readonly title: string; readonly author?: string | User }[]
+    >()
+  for await (const list of posts.live({ limit: 1 })) expectTypeOf(list).toEqualTypeOf<readonly Post[]>()
+  // @ts-expect-error There is no such field.
+  posts.live({ project: ['titel'] })
+  // @ts-expect-error It refers to nothing.
+  posts.live({ expand: ['title'] })
+  // @ts-expect-error The stream of changes expands nothing.
+  posts.changes({ expand: ['author'] })
+
+  expectTypeOf(await posts.upsert('x', { title: 'x' })).toEqualTypeOf<Post>()
+  // @ts-expect-error The title is missing.
+  void posts.upsert('x', { views: 1 })
+  void posts.list({ q: { title: { $regex: escapePattern('x') } } })
+  createClient<C>('/api', { fetch: retry({ attempts: 3, fetch: async () => new Response() }) })
 }
 
 /** How axios, and openapi-fetch for a whole client and for a described route, declare what writes a query. */

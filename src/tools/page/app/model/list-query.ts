@@ -1,4 +1,5 @@
 import { placeOf } from '../../../../client/answers.js'
+import { escapePattern } from '../../../../client/escape-pattern.js'
 
 /** A condition of a filter. */
 export interface FilterCondition {
@@ -190,9 +191,6 @@ export const joinPairs = (pairs: readonly (readonly [string, string])[]): string
 
 const escapePart = (text: string): string =>
   encodeURIComponent(text).replace(/%(?:5B|5D|24|2C|3A|2F|40)/g, decodeURIComponent)
-
-/** Returns the pattern that matches strings which contain `text`. */
-export const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
 /** Returns the text for which `escapePattern` returns this pattern; `undefined` if there is none. */
 export function unescapePattern(pattern: string): string | undefined {

@@ -34,6 +34,7 @@ export type {
   Linked,
   LinkedFound,
   LinkedList,
+  ListedTogether,
   ListQuery,
   LogPlan,
   Snapshot,

@@ -205,10 +205,11 @@ export interface ChangePage {
   readonly gap: boolean
 }
 
-/** A list that is read together with a document. Its filter may contain an id from that document. */
+/** A list that is read together with others, or with a document: its filter may contain an id from that document. */
 export interface LinkedList {
   readonly in: string
   readonly filter: Filter
+  /** The maximum number of documents: any of those that match. */
   readonly limit: number
 }
 
@@ -226,12 +227,14 @@ export interface Linked {
 /** The result of `readLinked`. If the document does not exist, there are no lists. */
 export interface LinkedFound {
   readonly document: StoredDocument | undefined
-  /**
-   * The documents of each list, in the order of the lists. The documents of one list are in any order. `undefined` for
-   * a list that the service must read with `list` instead.
-   */
-  readonly lists: readonly (readonly StoredDocument[] | undefined)[]
+  readonly lists: ListedTogether
 }
+
+/**
+ * The documents of several lists, in the order of the lists. The documents of one list are in any order. `undefined` for
+ * a list that the service must read with `list` instead.
+ */
+export type ListedTogether = readonly (readonly StoredDocument[] | undefined)[]
 
 /** All documents of a storage as of one moment. Writes after this moment MUST NOT affect it. */
 export interface Snapshot {
@@ -309,6 +312,11 @@ export interface StorageAdapter {
    * separate reads: without this method, the service reads separately.
    */
   readLinked?(linked: Linked, options: CallOptions): MaybePromise<LinkedFound>
+  /**
+   * Reads several lists from one snapshot. Implement it only if it costs less than separate reads: without this method,
+   * the service reads a claim that others use again after these.
+   */
+  listTogether?(lists: readonly LinkedList[], options: CallOptions): MaybePromise<ListedTogether>
   /**
    * Returns all documents as of one moment, which is between the call and its result. Later writes MUST NOT wait for the
    * snapshot. Dumps need this method.

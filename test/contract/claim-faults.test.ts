@@ -77,6 +77,18 @@ const claim = (changed: object) => ({ claims: { teams: { ...teamsOf, ...changed 
 const reads = (where: object) => ({ read: { where } })
 const sets = (set: object) => ({ create: { set } })
 
+const IN = { team: { $in: '$user.teams' } }
+const IN_MORE = { team: { $in: '$user.more' } }
+const M = '/auth/claims/more/where'
+const T = '/auth/claims/third/where/team/$in'
+const OWN = { own: { from: 'teams', where: { createdBy: '$user._id' }, take: '_id' } }
+const PEOPLE = { people: { ...teamsOf, take: 'user' } }
+const RANKS = { ranks: { ...teamsOf, take: 'rank' } }
+const ROLES = { roles_: { ...teamsOf, take: 'role' } }
+const more = (where: object, others: object = {}) => ({
+  claims: { teams: teamsOf, ...others, more: { ...teamsOf, where } },
+})
+
 describe.each([
   ['where the service keeps the accounts', {}],
   ['where a host names callers', { authenticate: () => null }],
@@ -108,12 +120,39 @@ describe.each([
     ],
     ['its condition has a wrong value', claim({ where: { rank: 'high' } }), [`${C}/where/rank`]],
     ['its condition has a wrong variable', claim({ where: { user: '$me._id' } }), [`${C}/where/user`]],
+    ['it uses a claim', more(IN), []],
+    ['it uses a claim in a branch', more({ $or: [USER, { team: { $nin: '$user.teams' } }] }), []],
     [
-      'it uses a claim',
-      { claims: { teams: teamsOf, more: { ...teamsOf, where: { team: { $in: '$user.teams' } } } } },
-      ['/auth/claims/more/where/team/$in'],
+      'it uses a claim that uses a claim',
+      { claims: { ...more(IN).claims, third: { ...teamsOf, where: IN_MORE } } },
+      [T],
     ],
-    ['it uses itself', claim({ where: { team: { $in: '$user.teams' } } }), [`${C}/where/team/$in`]],
+    ['it uses itself', claim({ where: IN }), [`${C}/where/team/$in`]],
+    ['it uses a claim beside another operator', more({ team: '$user.teams' }), [`${M}/team`]],
+    ['it uses a claim in a list', more({ team: { $in: ['$user.teams'] } }), [`${M}/team/$in`]],
+    ['it compares a claim with another type', more({ rank: { $in: '$user.teams' } }), [`${M}/rank/$in`]],
+    ['it compares references with text', more({ role: { $in: '$user.teams' } }), [`${M}/role/$in`]],
+    [
+      'it compares references to other collections',
+      more({ user: { $in: '$user.teams' } }),
+      [`${M}/user/$in`],
+    ],
+    ['it compares ids with references', more({ team: { $in: '$user.own' } }, OWN), []],
+    [
+      'it compares ids with references to others',
+      more({ user: { $in: '$user.own' } }, OWN),
+      [`${M}/user/$in`],
+    ],
+    ['it compares ids with its own', more({ _id: { $in: '$user.own' } }, OWN), [`${M}/_id/$in`]],
+    ['it compares ids with text', more({ role: { $in: '$user.own' } }, OWN), []],
+    ['it compares creators with references', more({ createdBy: { $in: '$user.people' } }, PEOPLE), []],
+    ['it compares integers', more({ rank: { $in: '$user.ranks' } }, RANKS), []],
+    ['it compares elements', more({ tags: { $in: '$user.roles_' } }, ROLES), []],
+    [
+      'what uses a claim with a fault has none',
+      { claims: { teams: { ...teamsOf, take: 5 }, more: { ...teamsOf, where: IN } } },
+      [`${C}/take`],
+    ],
     ['it has the name of a field of users', { claims: { nick: teamsOf } }, ['/auth/claims/nick']],
     ['its name is id', { claims: { id: teamsOf } }, ['/auth/claims/id']],
     ['its name is _id', { claims: { _id: teamsOf } }, ['/auth/claims/_id']],
@@ -174,6 +213,36 @@ describe.each([
   })
 })
 
+test.each<[name: string, parts: Parts, message: string]>([
+  [
+    'a claim over claims that is used',
+    { claims: { ...more(IN).claims, third: { ...teamsOf, where: IN_MORE } } },
+    'the claim third cannot use the claim more, which uses the claim teams: a claim that uses claims is used by no claim',
+  ],
+  [
+    'itself',
+    claim({ where: IN }),
+    'the claim teams cannot use itself: a claim that uses claims is used by no claim',
+  ],
+  [
+    'another name',
+    more({ team: { $in: '$user.teems' } }),
+    '$user.teems has no value: "users" has no such readable field, and there is no such claim; did you mean "$user.teams"?',
+  ],
+  [
+    'ids of others',
+    more({ user: { $in: '$user.teams' } }),
+    '$user.teams contains _ids of teams, but the field contains _ids of users',
+  ],
+  [
+    'another type',
+    more({ role: { $in: '$user.teams' } }),
+    '$user.teams contains _ids of teams, but the field contains values of type string',
+  ],
+])('the fault of a claim that uses %s says what is wrong', (_, parts, message) => {
+  expect(() => createTestService(configOf(parts))).toThrow(message)
+})
+
 test('a misspelt claim is one, where the service keeps the accounts', () => {
   expect(faultsOf(reads({ team: { $in: '$user.team' } }))).toEqual([`${N}/read/where/team/$in`])
   expect(faultsOf(reads({ team: { $in: '$user.team' } }), { authenticate: () => null })).toEqual([])
@@ -182,7 +251,6 @@ test('a misspelt claim is one, where the service keeps the accounts', () => {
 const warningsOf = (parts: Parts): readonly string[] =>
   createTestService(configOf(parts)).logged.map(([text]) => String(text).split(': ')[0] ?? '')
 
-const M = { team: { $in: '$user.teams' } }
 const TEAM = 'team'
 
 test.each<[name: string, parts: Parts, warnings: readonly string[]]>([
@@ -222,12 +290,12 @@ test.each<[name: string, parts: Parts, warnings: readonly string[]]>([
   ['its subject may create it', { joining: { user: { create: { set: USER } } } }, [C]],
   [
     'its subject may create it, in a team of its own',
-    { joining: { user: { create: { set: USER, check: M } } } },
+    { joining: { user: { create: { set: USER, check: IN } } } },
     [],
   ],
   [
     'its subject may create it in one of two ways',
-    { joining: { user: { create: { set: USER, check: { $or: [M, { role: 'guest' }] } } } } },
+    { joining: { user: { create: { set: USER, check: { $or: [IN, { role: 'guest' }] } } } } },
     [C],
   ],
   ['its subject cannot say where', { joining: { user: { create: { set: USER, omit: [TEAM] } } } }, []],
@@ -242,12 +310,12 @@ test.each<[name: string, parts: Parts, warnings: readonly string[]]>([
   ['its subject may move it', { joining: { user: { update: { where: USER, pick: [TEAM] } } } }, [C]],
   [
     'its subject may move it where it is',
-    { joining: { user: { update: { where: { ...USER, ...M }, pick: [TEAM] } } } },
+    { joining: { user: { update: { where: { ...USER, ...IN }, pick: [TEAM] } } } },
     [],
   ],
   [
     'its subject may move it anywhere',
-    { joining: { user: { update: { where: { ...USER, ...M }, check: {}, pick: [TEAM] } } } },
+    { joining: { user: { update: { where: { ...USER, ...IN }, check: {}, pick: [TEAM] } } } },
     [C],
   ],
   [
@@ -271,11 +339,11 @@ test.each<[name: string, parts: Parts, warnings: readonly string[]]>([
     [`${C}/where`, C],
   ],
 
-  ['others may create it', { joining: { user: { create: { check: M } } } }, [C]],
+  ['others may create it', { joining: { user: { create: { check: IN } } } }, [C]],
   [
     'others may create it once',
     {
-      joining: { user: { create: { check: M } } },
+      joining: { user: { create: { check: IN } } },
       memberships: { indexes: [{ fields: ['user'], unique: true }] },
     },
     [],
@@ -283,7 +351,7 @@ test.each<[name: string, parts: Parts, warnings: readonly string[]]>([
   [
     'others may create it once for each role',
     {
-      joining: { user: { create: { check: M } } },
+      joining: { user: { create: { check: IN } } },
       memberships: { indexes: [{ fields: ['user', 'role'], unique: true }] },
     },
     [],
@@ -291,13 +359,13 @@ test.each<[name: string, parts: Parts, warnings: readonly string[]]>([
   [
     'others may create it once for each team',
     {
-      joining: { user: { create: { check: M } } },
+      joining: { user: { create: { check: IN } } },
       memberships: { indexes: [{ fields: ['user', TEAM], unique: true }] },
     },
     [C],
   ],
-  ['only its subject may create it', { joining: { user: { create: { check: { ...M, ...USER } } } } }, []],
-  ['others create it for nobody', { joining: { user: { create: { omit: ['user'], check: M } } } }, []],
+  ['only its subject may create it', { joining: { user: { create: { check: { ...IN, ...USER } } } } }, []],
+  ['others create it for nobody', { joining: { user: { create: { omit: ['user'], check: IN } } } }, []],
 
   ['text is compared with ids', reads({ text: { $in: '$user.teams' } }), [N]],
   ['a list of texts is compared with ids', reads({ teams: { $nin: '$user.teams' } }), [N]],

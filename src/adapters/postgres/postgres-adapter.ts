@@ -14,6 +14,7 @@ import { createPostgresEngine, DEFAULT_SCHEMA } from './postgres-engine.js'
 import { createReadLinked } from './read/linked.js'
 import { createReads } from './read/reads.js'
 import { openSnapshot } from './read/snapshot.js'
+import { createListTogether } from './read/together.js'
 import {
   createDropSurplus,
   createMissing,
@@ -61,7 +62,9 @@ const repeatReads =
     })
 
 /** The calls whose statements use tables of elements. */
-type Calls = Required<Pick<StorageAdapter, 'list' | 'stream' | 'count' | 'write' | 'readLinked'>>
+type Calls = Required<
+  Pick<StorageAdapter, 'list' | 'stream' | 'count' | 'write' | 'readLinked' | 'listTogether'>
+>
 
 /**
  * Retries calls that fail because a table of elements was dropped. Another service drops such a table if it needs
@@ -82,6 +85,7 @@ function withoutDropped(calls: Calls, forget: () => boolean): Calls {
     count: (collection, filter, options) => again(() => calls.count(collection, filter, options)),
     write: (steps, options) => again(() => calls.write(steps, options)),
     readLinked: (linked, options) => again(() => calls.readLinked(linked, options)),
+    listTogether: (lists, options) => again(() => calls.listTogether(lists, options)),
     async *stream(collection, query) {
       let hasBegun = false
       try {
@@ -133,15 +137,17 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const write = createWrite(engine, use, logPlans)
   const dropSurplus = createDropSurplus(use, { schema, engine }, asked)
 
+  const source = {
+    engine,
+    use: read,
+    isOpen: () => connections !== undefined,
+    isFullOfLong: () => connections?.isFullOfLong() ?? false,
+    indexesOf,
+  }
   const calls: Calls = {
-    ...createReads({
-      engine,
-      use: read,
-      isOpen: () => connections !== undefined,
-      isFullOfLong: () => connections?.isFullOfLong() ?? false,
-      indexesOf,
-    }),
-    ...createReadLinked({ engine, use: read, indexesOf }),
+    ...createReads(source),
+    ...createReadLinked(source),
+    ...createListTogether(source),
     async write(steps, caller) {
       try {
         const result = await write(steps, caller).catch(async (thrown: unknown) => {

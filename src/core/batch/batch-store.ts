@@ -255,6 +255,11 @@ export class BatchStore implements Store {
     return undefined
   }
 
+  /** Returns `undefined`, as `linked` does. */
+  together(): undefined {
+    return undefined
+  }
+
   /** Whether lists of a collection can be read directly from the storage, because no pending write affects them. */
   isAside(collection: string): boolean {
     return !this.#conditions && !this.pending.hasTouched(collection)

@@ -83,7 +83,10 @@ function claimsOf(
 ): readonly Claim[] {
   const rules = selectDecidingRules(permissions, SOMEBODY)
   if (reads === 'document' && selectUndemanding(rules).covering.length > 0) return []
-  return [...new Set(rules.flatMap((rule) => rule.claims))].flatMap((name) => claims.get(name) ?? [])
+  const names = rules.flatMap((rule) => rule.claims)
+  // A claim that uses claims is read after its bases.
+  const bases = names.flatMap((name) => claims.get(name)?.bases ?? [])
+  return [...new Set([...names, ...bases])].flatMap((name) => claims.get(name) ?? [])
 }
 
 const isOfUserAlone = ({ where }: Claim): boolean =>

@@ -1,15 +1,17 @@
 import { bounds } from '../bounds.js'
 import type { Claim } from '../config/plan.js'
 import type { OrderKey } from '../filter/compare.js'
-import { type Filter, ID, type Scalar } from '../filter/filter.js'
+import { type Filter, ID, isNothing, type Scalar } from '../filter/filter.js'
+import { simplify } from '../filter/simplify.js'
 import { compareText } from '../json/compare-text.js'
 import { createBoundedMap } from '../kept/bounded-map.js'
 import { CACHES } from '../kept/caches.js'
 import { writeValues } from '../permissions/read-gate.js'
 import { isPromise, whenReady } from '../promises.js'
-import { type Binding, type ClaimValues, type HeldClaims, NOW } from '../query/variable.js'
+import { type Binding, type ClaimValues, type HeldClaims, NOW, userPathOf } from '../query/variable.js'
 import { bindWhere } from '../query/where.js'
 import { readByIds } from '../request/read-by-ids.js'
+import { overtaken } from '../request/refusals.js'
 import type { Reader, Store } from '../request/store.js'
 import type { StoredDocument } from '../storage.js'
 import type { Logger } from '../types/host.js'
@@ -18,21 +20,33 @@ import type { MaybePromise } from '../types.js'
 /** The maximum number of documents from which a claim takes values (CONTRACT.md §5, "Claims"). */
 export const MAX_CLAIMED = 1000
 
+/** The values of a claim. */
+interface ClaimReading extends ClaimValues {
+  /**
+   * The values of the claims that it uses (its bases), by name, as of the same moment. Missing are those that the
+   * storage did not read together with the claim.
+   */
+  readonly bases?: ReadonlyMap<string, ClaimValues>
+}
+
 /**
- * Reads the values of a claim for the caller of `binding`; returns `undefined` if the caller lacks a variable that the
- * claim needs.
+ * Reads the values of a claim for the caller of `binding`, which holds the values of its bases; returns `undefined` if
+ * the caller lacks a variable that the claim needs.
  */
 export type ReadClaim = (
   claim: Claim,
   binding: Binding,
   store: Store,
-) => MaybePromise<ClaimValues | undefined>
+) => MaybePromise<ClaimReading | undefined>
 
 /** The maximum number of warnings that the service remembers, each for one claim of one caller. */
 const MAX_HEARD = 1000
 
 /** Creates the function that reads claims. It logs a warning the first time that a claim is truncated for a caller. */
-export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
+export function createClaimReader(
+  logger: Pick<Logger, 'warn'>,
+  claims: ReadonlyMap<string, Claim>,
+): ReadClaim {
   const heard = createBoundedMap<string, true>({ isOn: true }, MAX_HEARD)
   const keep = createKeptClaims()
   const warn = (claim: string, caller: unknown): void => {
@@ -42,27 +56,83 @@ export function createClaimReader(logger: Pick<Logger, 'warn'>): ReadClaim {
     const message = `the claim ${claim} has more than ${MAX_CLAIMED} documents, so only the oldest of them are used`
     logger.warn(message, { caller })
   }
-  const read = (claim: Claim, binding: Binding, store: Store): MaybePromise<ClaimValues | undefined> => {
+  const read = (claim: Claim, binding: Binding, store: Store): MaybePromise<ClaimReading | undefined> => {
     const filter = bindClaim(claim, binding)
     if (!filter) return undefined
-    const reader = store.own(claim.from)
-    return whenReady(reader.list({ filter, limit: MAX_CLAIMED + 1, bytes: bounds.readBytes }), (listed) => {
-      if (listed.length <= MAX_CLAIMED && !listed.rest) return gather(listed.map(claimFrom(claim)), true)
-      return readOldest(reader, claim, filter, MAX_CLAIMED).then(({ claimed, isAll }) =>
-        gather(claimed, isAll),
-      )
-    })
+    return claim.bases.length === 0
+      ? readAlone(claim, filter, store)
+      : readOver({ claim, filter, binding, claims }, store)
   }
-  return (claim, binding, store) =>
-    whenReady(
+  return (claim, binding, store) => {
+    if (!mayHold(claim, binding)) return undefined
+    return whenReady(
       keep({ claim, binding, store }, () => read(claim, binding, store)),
       (values) => {
         // Warns also if the values come from the cache, because they may have been read for another caller.
-        if (values?.isWhole === false) warn(claim.name, binding.user?._id)
+        if (values?.isWhole === false && areWhole(claim, binding)) warn(claim.name, binding.user?._id)
         return values
       },
     )
+  }
 }
+
+function readAlone(claim: Claim, filter: Filter, store: Store): MaybePromise<ClaimValues> {
+  const reader = store.own(claim.from)
+  return whenReady(reader.list({ filter, limit: MAX_CLAIMED + 1, bytes: bounds.readBytes }), (listed) => {
+    if (listed.length <= MAX_CLAIMED && !listed.rest) return gather(listed.map(claimFrom(claim)), true)
+    return readOldest(reader, claim, filter, MAX_CLAIMED).then(({ claimed, isAll }) => gather(claimed, isAll))
+  })
+}
+
+interface ClaimOver {
+  readonly claim: Claim
+  readonly filter: Filter
+  readonly binding: Binding
+  readonly claims: ReadonlyMap<string, Claim>
+}
+
+/** Reads a claim that uses claims, together with these if the storage can do that. */
+function readOver({ claim, filter, binding, claims }: ClaimOver, store: Store): MaybePromise<ClaimReading> {
+  const finish = ({ values, isWhole }: ClaimValues): ClaimValues => ({
+    values,
+    isWhole: isWhole && areWhole(claim, binding),
+  })
+  const held = new Map(claim.bases.flatMap((name) => pair(name, binding.claims?.get(name))))
+  if (isNothing(simplify(filter))) return { ...finish({ values: [], isWhole: true }), bases: held }
+  const alone = (): MaybePromise<ClaimReading> => whenReady(readAlone(claim, filter, store), finish)
+  const bases = claim.bases.flatMap((name) => claims.get(name) ?? [])
+  const asked = [{ claim, filter }, ...bases.flatMap((base) => askFor(base, binding))]
+  const together = store.together(
+    asked.map(({ claim: { from }, filter }) => ({ in: from, filter, limit: MAX_CLAIMED + 1 })),
+  )
+  if (!together) return alone()
+  return whenReady(together, (lists) => {
+    const read = asked.map(({ claim: one }, i) => {
+      const listed = lists[i]
+      return listed && listed.length <= MAX_CLAIMED ? gather(listed.map(claimFrom(one)), true) : undefined
+    })
+    const [own] = read
+    if (!own) return alone()
+    return {
+      ...finish(own),
+      bases: new Map(
+        bases.flatMap(({ name }) => pair(name, read[asked.findIndex((one) => one.claim.name === name)])),
+      ),
+    }
+  })
+}
+
+const pair = <T>(name: string, value: T | undefined): readonly (readonly [string, T])[] =>
+  value === undefined ? [] : [[name, value]]
+
+function askFor(claim: Claim, binding: Binding): readonly Pick<ClaimOver, 'claim' | 'filter'>[] {
+  const filter = bindClaim(claim, binding)
+  return filter ? [{ claim, filter }] : []
+}
+
+/** Whether all bases of a claim have all their values. */
+const areWhole = ({ bases }: Claim, { claims }: Binding): boolean =>
+  bases.every((name) => claims?.get(name)?.isWhole !== false)
 
 /** The cached values of a claim, and the state of the storage at which they were read. */
 interface KeptClaim {
@@ -104,14 +174,24 @@ function createKeptClaims(): (
   }
 }
 
-/** Returns the filter of a claim's documents; `undefined` if the caller lacks a variable of the claim. */
-export function bindClaim({ where }: Claim, binding: Binding): Filter | undefined {
+/**
+ * Returns the filter of a claim's documents; `undefined` if the caller lacks a variable or a base of the claim.
+ */
+export function bindClaim(claim: Claim, binding: Binding): Filter | undefined {
+  const { where, bases } = claim
+  if (!mayHold(claim, binding)) return undefined
   let isLacking = false
-  const filter = bindWhere(where, binding, () => {
-    isLacking = true
+  const filter = bindWhere(where, binding, (variables) => {
+    // A base that is cut off is not lacking.
+    isLacking ||=
+      bases.length === 0 || variables.some((variable) => !bases.includes(userPathOf(variable) ?? ''))
   })
   return isLacking ? undefined : filter
 }
+
+/** Whether a caller has the bases of a claim. An anonymous caller has no claim that has bases. */
+const mayHold = ({ bases }: Claim, { user, claims }: Binding): boolean =>
+  bases.length === 0 || (user !== null && bases.every((name) => claims?.get(name) !== undefined))
 
 /**
  * The value that a document gives to a claim, and the document's sort keys: sorting does not need the whole document.
@@ -170,8 +250,8 @@ export class ReadClaims implements HeldClaims {
   readonly #claims: ReadonlyMap<string, Claim>
   readonly #read: Map<string, ClaimValues | undefined>
 
-  /** `read`: claims that have already been read. Default: none. */
-  constructor(claims: ReadonlyMap<string, Claim>, read?: ReadonlyMap<string, ClaimValues>) {
+  /** `read`: claims that have already been read; `undefined` for those that the caller lacks. Default: none. */
+  constructor(claims: ReadonlyMap<string, Claim>, read?: ReadonlyMap<string, ClaimValues | undefined>) {
     this.#claims = claims
     this.#read = new Map(read)
   }
@@ -185,20 +265,83 @@ export class ReadClaims implements HeldClaims {
     return this.#read.get(name)
   }
 
-  /** Reads the named claims that have not been read yet. */
+  /**
+   * Reads the named claims that have not been read yet. Claims that use claims come last, because `read` needs the
+   * values of their bases; an anonymous caller lacks them.
+   */
   learn(
     names: Iterable<string>,
-    read: (claim: Claim) => MaybePromise<ClaimValues | undefined>,
+    { isSignedIn, read }: { readonly isSignedIn: boolean; readonly read: ReadOne },
   ): MaybePromise<undefined> {
-    const readings: Promise<void>[] = []
+    const over: Claim[] = []
+    const plain: Claim[] = []
     for (const name of new Set(names)) {
       const claim = this.#read.has(name) ? undefined : this.#claims.get(name)
-      if (!claim) continue
+      if (claim) (claim.bases.length > 0 ? over : plain).push(claim)
+    }
+    if (over.length === 0) return this.#readAll(plain, read)
+    if (!isSignedIn) return this.#readAll([...plain, ...over], read)
+    const bases = this.#basesOf(over).filter(({ name }) => !this.#read.has(name))
+    const first = this.#readAll([...new Set([...plain, ...bases])], read)
+    return whenReady(first, () => this.#learnOver(over, read))
+  }
+
+  /**
+   * Reads claims that use claims. If a base has another value afterwards, all of them are read again, so that their
+   * values and those of their bases are of one moment. Throws `overloaded` if the bases change in every attempt.
+   */
+  #learnOver(over: readonly Claim[], read: ReadOne, left = MAX_ATTEMPTS): MaybePromise<undefined> {
+    return whenReady(this.#readAll(over, read), () => {
+      const known = new Map<string, ClaimValues | undefined>()
+      const unknown = new Set<Claim>()
+      for (const claim of over) {
+        const reading: ClaimReading | undefined = this.#read.get(claim.name)
+        if (!reading) continue
+        for (const base of this.#basesOf([claim])) {
+          const values = reading.bases?.get(base.name)
+          if (!values) unknown.add(base)
+          else if (!isSame(values, this.#read.get(base.name))) known.set(base.name, values)
+        }
+      }
+      const again = new ReadClaims(this.#claims)
+      return whenReady(again.#readAll([...unknown], read), () => {
+        for (const { name } of unknown)
+          if (!isSame(again.get(name), this.#read.get(name))) known.set(name, again.get(name))
+        if (known.size === 0) return undefined
+        if (left === 1) throw overtaken()
+        for (const [name, values] of known) this.#read.set(name, values)
+        return this.#learnOver(over, read, left - 1)
+      })
+    })
+  }
+
+  #basesOf(over: readonly Claim[]): readonly Claim[] {
+    const names = new Set(over.flatMap(({ bases }) => bases))
+    return [...names].flatMap((name) => this.#claims.get(name) ?? [])
+  }
+
+  #readAll(claims: readonly Claim[], read: ReadOne): MaybePromise<undefined> {
+    const readings: Promise<void>[] = []
+    for (const claim of claims) {
       const kept = whenReady(read(claim), (values) => {
-        this.#read.set(name, values)
+        this.#read.set(claim.name, values)
       })
       if (isPromise(kept)) readings.push(kept)
     }
     return readings.length > 0 ? Promise.all(readings).then(() => undefined) : undefined
   }
 }
+
+/** Reads a claim for one caller. */
+type ReadOne = (claim: Claim) => MaybePromise<ClaimReading | undefined>
+
+/** The maximum number of readings of claims while the claims that they use keep changing. */
+const MAX_ATTEMPTS = 10
+
+/** Whether two readings of a claim have the same values, in the same order. */
+const isSame = (one: ClaimValues | undefined, other: ClaimValues | undefined): boolean =>
+  one === other ||
+  (one !== undefined &&
+    one.isWhole === other?.isWhole &&
+    one.values.length === other.values.length &&
+    one.values.every((value, i) => value === other.values[i]))

@@ -31,7 +31,7 @@ import {
 import { compileSchema } from './compile-schema.js'
 import { DEFAULT_LIMITS } from './defaults.js'
 import type { HostFacts } from './finder.js'
-import { createVariableJudge, withoutClaims } from './judge-variable.js'
+import { createVariableJudge } from './judge-variable.js'
 import { type Fills, judgeFills, selectFills } from './options/fills.js'
 import type { Collection, LoggedPlan, ServicePlan } from './plan.js'
 import { checkShape, type IsUnsure } from './shape/check-shape.js'
@@ -87,7 +87,8 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
       collections,
       parsePattern,
       isUnsure,
-      judgeVariable: withoutClaims(judgeVariable, claims),
+      judgeVariable,
+      claims,
       shownIf: auth.requireVerified
         ? presenceOf(collections.get(USERS)?.fields ?? [], auth.verifiedField ?? null)
         : null,

@@ -98,16 +98,6 @@ function describeUnknown(variable: string): string {
 
 const PART = 'a claim contains single values, which have no fields'
 
-/** Wraps a check of variables for use in claims: a claim must not depend on claims. */
-export const withoutClaims =
-  (judge: JudgeVariable, claims: { has(name: string): boolean }): JudgeVariable =>
-  (variable, form, fields) => {
-    const [head = ''] = (userPathOf(variable) ?? '').split('.')
-    return claims.has(head)
-      ? `${variable} is a claim, and a claim cannot use another claim`
-      : judge(variable, form, fields)
-  }
-
 function formsOf({ fieldType, items }: Field): readonly VariableForm[] {
   if (fieldType.valueType === 'json') return ['single', 'list']
   if (items) return ['list']

@@ -94,6 +94,8 @@ export interface Claim {
   /** The collection of the documents that contain the values. */
   readonly from: string
   readonly where: Where
+  /** The names of the claims that `where` uses. Such a claim uses no claims itself. */
+  readonly bases: readonly string[]
   /** The field that contains the values. */
   readonly taken: FieldRef & { readonly type: ComparableType }
   /** Returns the value in a document; `undefined` if the document has none. */

@@ -98,6 +98,7 @@ function createBlamingStore(store: Store, blame: BlameHook): Store {
     own: (collection) => store.own(collection),
     state: (collections) => store.state(collections),
     linked: (asked) => store.linked(asked),
+    together: (lists) => store.together(lists),
     write: (attempt) => store.write(() => whenReady(attempt(), blaming)),
     within: () => own,
     by: () => own,

@@ -27,6 +27,9 @@ import {
   NOW,
 } from './variable.js'
 
+/** Receives the variables of a condition that is false for every document. */
+type OnLack = (variables: readonly string[]) => void
+
 /** A filter in the configuration: fixed, or bound to the caller and the time in each request. */
 export type Where =
   | { readonly kind: 'fixed'; readonly filter: Filter; readonly ways: Ways }
@@ -35,10 +38,10 @@ export type Where =
       /** All variables on which the filter depends. */
       readonly variables: readonly string[]
       /**
-       * Returns the filter for one request. Calls `onLack` for each condition that is false because the
-       * caller lacks a value.
+       * Returns the filter for one request. Calls `onLack` with the variables of each condition that is false because
+       * the caller lacks a value, or because a claim is cut off.
        */
-      readonly bind: (binding: Binding, onLack?: () => void) => Filter
+      readonly bind: (binding: Binding, onLack?: OnLack) => Filter
       readonly ways: Ways
       /** The compiled parts, for an analysis without a caller. */
       readonly parts: BoundParts
@@ -61,7 +64,7 @@ export const ANYWHERE: Where = { kind: 'fixed', filter: everything, ways: ANY_WA
 export const isAnywhere = (where: Where): boolean => where.kind === 'fixed' && isEverything(where.filter)
 
 /** Returns the filter of a `where` for one caller and time. */
-export const bindWhere = (where: Where, binding: Binding, onLack?: () => void): Filter =>
+export const bindWhere = (where: Where, binding: Binding, onLack?: OnLack): Filter =>
   where.kind === 'fixed' ? where.filter : where.bind(binding, onLack)
 
 /** Combines two `where`s: both must match. */
@@ -206,9 +209,9 @@ function parseCondition(
     const filter = buildCondition(field, operator, operand, { ignoreCase, parse: scope.parsePattern })
     return { kind: 'fixed', filter, ways }
   }
-  const bind = (binding: Binding, onLack?: () => void): Filter => {
+  const bind = (binding: Binding, onLack?: OnLack): Filter => {
     const filter = bindCondition(field, operator, operand, binding)
-    if (!filter) onLack?.()
+    if (!filter) onLack?.(variables)
     return filter ?? nothing
   }
   return { kind: 'bound', variables, bind, ways, parts: { kind: 'condition', field, operator, operand } }

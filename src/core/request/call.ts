@@ -106,7 +106,7 @@ export function compileRules(plan: ServicePlan, logger: Logger) {
     readByClaims,
     /** Reads the query strings of requests. */
     readQuery: createQueryReader(plan.limits),
-    readClaim: createClaimReader(logger),
+    readClaim: createClaimReader(logger, plan.claims),
     sessions: createKeptSessions(),
     along: createFindAlong(plan),
     pages: createKeptPages(),
@@ -239,7 +239,10 @@ export class Call implements CallParts, BoundCaller, Following {
     if (service.plan.claims.size === 0) return undefined
     const { binding } = this
     const names = rules.flatMap(({ claims }) => claims)
-    return this.#claims?.learn(names, (claim) => service.readClaim(claim, binding, store))
+    return this.#claims?.learn(names, {
+      isSignedIn: this.caller !== null,
+      read: (claim) => service.readClaim(claim, binding, store),
+    })
   }
 
   /** Reads the claims that decide what the caller may read of a collection; otherwise like `learn`. */

@@ -60,9 +60,12 @@ export function observeStorage(adapter: StorageAdapter, calls: StorageCalls): St
     ...(adapter.state ? { state: (collections) => adapter.state?.(collections) } : {}),
     write: (steps, options) => note('write', collectionOf(steps), () => adapter.write(steps, options)),
   }
-  const { readLinked } = adapter
+  const { readLinked, listTogether } = adapter
   if (readLinked)
     observed.readLinked = (linked, options) => note('list', linked.in, () => readLinked(linked, options))
+  if (listTogether)
+    observed.listTogether = (lists, options) =>
+      note('list', lists[0]?.in ?? '', () => listTogether(lists, options))
   if (!adapter.stream) return observed
   return {
     ...observed,

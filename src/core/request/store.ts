@@ -10,7 +10,9 @@ import type {
   ChangeQuery,
   Linked,
   LinkedFound,
+  LinkedList,
   Listed,
+  ListedTogether,
   ListQuery,
   StorageAdapter,
   StoredDocument,
@@ -179,6 +181,11 @@ export interface Store {
    */
   linked(asked: Linked): MaybePromise<LinkedFound> | undefined
   /**
+   * Reads several lists as of one moment (see `StorageAdapter.listTogether`); returns `undefined` if the storage cannot
+   * do that.
+   */
+  together(lists: readonly LinkedList[]): MaybePromise<ListedTogether> | undefined
+  /**
    * Writes in up to `attempts` attempts (default: ten), each of which calls `attempt`. Throws `unique_violation`,
    * `overloaded`, and the errors of `attempt` and its agreements.
    */
@@ -272,6 +279,12 @@ class DeadlineStore implements Store {
     if (!this.#adapter.readLinked) return undefined
     this.#deadline.enter('read')
     return this.#adapter.readLinked(asked, new StoreCallOptions(this.#deadline))
+  }
+
+  together(lists: readonly LinkedList[]): MaybePromise<ListedTogether> | undefined {
+    if (!this.#adapter.listTogether) return undefined
+    this.#deadline.enter('read')
+    return this.#adapter.listTogether(lists, new StoreCallOptions(this.#deadline))
   }
 
   write<T>(attempt: () => MaybePromise<Attempt<T>>, attempts = MAX_ATTEMPTS): MaybePromise<T> {

@@ -280,7 +280,7 @@ function createCountReader(
 }
 
 /** The dependencies of reads. */
-interface ReadSource {
+export interface ReadSource {
   readonly engine: SqlEngine
   readonly use: Connections['use']
   /** Whether the adapter is open. */
@@ -292,7 +292,7 @@ interface ReadSource {
 }
 
 /** A list or a count is short if its indexes find at most this many documents. */
-const FEW = { listed: 1000, counted: 10_000 }
+export const FEW = { listed: 1000, counted: 10_000 }
 
 const LONG: WorkOptions = { mayBeLong: true }
 
@@ -411,7 +411,7 @@ export function createReads(source: ReadSource): Required<Pick<StorageAdapter, '
  * Returns the options of a read that may be long. If long work would have to wait for a connection, the documents are
  * first counted by indexes, to find out whether this read is short: they find at most `most` documents.
  */
-function findOptions(
+export function findOptions(
   { engine, use, indexesOf, isFullOfLong }: ReadSource,
   { collection, filter }: { readonly collection: string; readonly filter: Filter },
   caller: WorkCaller,

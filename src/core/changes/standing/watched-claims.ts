@@ -83,10 +83,8 @@ export function holdClaims(
   watched: readonly WatchedClaim[],
   timed: ReadonlyMap<string, ClaimValues | undefined> = new Map(),
 ): HeldClaims {
-  const held = new ReadClaims(plan.claims)
-  const values = new Map(watched.map(({ claim, values }) => [claim.name, values]))
-  held.learn(values.keys(), ({ name }) => timed.get(name) ?? values.get(name))
-  return held
+  const values = watched.map(({ claim: { name }, values }) => [name, timed.get(name) ?? values] as const)
+  return new ReadClaims(plan.claims, new Map(values))
 }
 
 /** Reads claims that depend on the time, as of a time in stored form. */

@@ -10,15 +10,17 @@ import { ID } from '../../filter/filter.js'
 import type { ParsePattern } from '../../filter/pattern/parse-pattern.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { ConfigReport } from '../../json/report.js'
-import type { JudgeVariable } from '../../query/variable.js'
+import { claimIn, type JudgeVariable } from '../../query/variable.js'
 import { narrowWhere, parseWhere, type Where } from '../../query/where.js'
 import type { ClaimConfig, JsonObject } from '../../types.js'
+import { createBaseJudge } from './judge-bases.js'
 
 /** The parts of a configuration that claims are checked against. */
 interface ClaimScope {
   readonly collections: ReadonlyMap<string, Collection>
-  /** Checks the variables in the `where` of a claim. */
   readonly judgeVariable: JudgeVariable
+  /** The claims as fields of callers. */
+  readonly claims: ReadonlyMap<string, Field>
   readonly parsePattern: ParsePattern
   readonly isUnsure: IsUnsure
   /** The condition under which callers without a role see a user; `null` if there is none. */
@@ -33,12 +35,13 @@ export function compileClaims(
 ): ReadonlyMap<string, Claim> {
   checkCase(Object.keys(written), RESERVED_FIELD_NAMES, report)
   const users = scope.collections.get(USERS)?.fields ?? []
+  const judgeFor = createBaseJudge(written, scope)
   const claims = new Map<string, Claim>()
   for (const [name, config] of Object.entries(written)) {
     const place = report.at(name)
     if (users.some((field) => field.name === name))
       place.fault(`is also a field of "${USERS}", so $user.${name} is ambiguous`)
-    const claim = compileClaim(name, config, scope, place)
+    const claim = compileClaim(name, config, { ...scope, judgeVariable: judgeFor(name) }, place)
     if (claim) claims.set(name, claim)
   }
   return claims
@@ -47,7 +50,7 @@ export function compileClaims(
 function compileClaim(
   name: string,
   { from, where, take }: ClaimConfig,
-  { collections, judgeVariable, parsePattern, isUnsure, shownIf }: ClaimScope,
+  { collections, judgeVariable, claims, parsePattern, isUnsure, shownIf }: ClaimScope,
   place: ConfigReport,
 ): Claim | undefined {
   const collection = collections.get(from)
@@ -58,7 +61,7 @@ function compileClaim(
     return undefined
   }
   const { paths } = collection
-  const whereScope = { paths, judgeVariable, parsePattern, claims: NO_CLAIMS, isUnsure: isUnsurePath(paths) }
+  const whereScope = { paths, judgeVariable, parsePattern, claims, isUnsure: isUnsurePath(paths) }
   const compiled = parseWhere(where, whereScope, place.at('where'))
   const read = compileTake(take, collection, place.at('take'))
   // Without `shownIf`, a claim would reveal whether an identifier has an account, or give rights to unverified
@@ -66,10 +69,10 @@ function compileClaim(
   const isHiding = from === USERS && shownIf !== null
   // Warnings ignore the added condition, which the author of the claim did not write.
   const narrowed = isHiding ? { ...narrowWhere(compiled, shownIf), ways: compiled.ways } : compiled
-  return read && { name, from, where: narrowed, ...read }
+  const variables = compiled.kind === 'bound' ? compiled.variables : []
+  const bases = new Set(variables.flatMap((variable) => claimIn(claims, variable) ?? []))
+  return read && { name, from, where: narrowed, bases: [...bases], ...read }
 }
-
-const NO_CLAIMS = new Set<string>()
 
 type Taking = Pick<Claim, 'taken' | 'take'>
 

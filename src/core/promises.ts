@@ -94,3 +94,16 @@ export function createOrder(): <T>(key: string, work: () => Promise<T>) => Promi
     return done
   }
 }
+
+/** Runs work. No other work that the same function was given runs at the same time. */
+export type RunAlone = <T>(work: () => Promise<T>) => Promise<T>
+
+/** Creates a function that runs pieces of work one after another. */
+export function createRunAlone(): RunAlone {
+  let turn: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const own = turn.then(work)
+    turn = own.catch(() => {})
+    return own
+  }
+}

@@ -77,11 +77,13 @@ const root: Caller = { id: 'root', roles: ['root'] }
 const ann: Caller = { id: 'ann' }
 const [A, B, C] = [idOf(1), idOf(2), idOf(3)] as const
 
+type Json = { readonly [name: string]: unknown }
+
 const opened = closeAfterEach()
 
 async function open(
   adapter: StorageAdapter,
-  agents: readonly object[] = [{ user: 'ann', company: A, office: 'north' }],
+  agents: readonly Json[] = [{ user: 'ann', company: A, office: 'north' }],
   options: object = {},
 ): Promise<TestService> {
   const companies = [A, B, C].map((_id) => ({ _id }))

@@ -46,6 +46,7 @@ const oneByOne = (store: Store): Store => ({
   own: (collection) => store.own(collection),
   state: (collections) => store.state(collections),
   linked: (asked) => store.linked(asked),
+  together: (lists) => store.together(lists),
   within: (deadline) => oneByOne(store.within(deadline)),
   by: (caller) => oneByOne(store.by(caller)),
   async write(attempt) {
@@ -63,7 +64,7 @@ const oneByOne = (store: Store): Store => ({
 /** Claims are read in another way. */
 const claiming = (break_: (read: Claims.ReadClaim) => Claims.ReadClaim) =>
   replacing<typeof Claims>((real) => ({
-    createClaimReader: (logger) => break_(real.createClaimReader(logger)),
+    createClaimReader: (...args) => break_(real.createClaimReader(...args)),
   }))
 
 const mutants: readonly Mutant[] = [

@@ -9,7 +9,7 @@ import {
   type WriteStep,
 } from '../../src/index.js'
 import { createRandom, type Random } from '../../src/tools/testing/adapter/fuzz/random.js'
-import { CLAIMS, MEMBERSHIPS, withTeams } from './claim-worlds.js'
+import { CLAIMS, CLAIMS_OVER, MEMBERSHIPS, withTeams } from './claim-worlds.js'
 import { type OpenStream, readStream, told, watchLog } from './event-streams.js'
 import { inPages } from './log-pages.js'
 import { expectList, NOW, type OracleCaller, type OracleQuery } from './oracle.js'
@@ -25,6 +25,8 @@ interface World {
   readonly permissions: Json
   /** Whether the claim asks for a field of the watcher that no rule uses. */
   readonly isByUnit: boolean
+  /** Whether the claim asks for the values of another claim that no rule uses. */
+  readonly isOver: boolean
   readonly query: OracleQuery
   readonly isAnonymous: boolean
 }
@@ -106,7 +108,7 @@ function drawWorld(random: Random): World {
     sort: [],
     ...(random.chance(0.3) ? { project: random.sample(['a', 'n', 'team'], 2) } : {}),
   }
-  return { permissions, isByUnit: random.chance(0.5), query, isAnonymous: random.chance(0.1) }
+  return { permissions, isByUnit: random.chance(0.5), isOver: random.chance(0.4), query, isAnonymous: random.chance(0.1) }
 }
 
 /* Histories */
@@ -203,12 +205,13 @@ interface Known {
   readonly text: string
 }
 
-const callerOf = ({ isAnonymous, isByUnit }: World, { user, members }: State): OracleCaller | null =>
+const callerOf = ({ isAnonymous, isByUnit, isOver }: World, { user, members }: State): OracleCaller | null =>
   isAnonymous
     ? null
     : withTeams(
         { id: WATCHER, _id: WATCHER, roles: [String(user.role)], ...user },
-        [...members.values()].filter(({ unit }) => !isByUnit || unit === user.unit),
+        [...members.values()].filter(({ unit }) => isOver || !isByUnit || unit === user.unit),
+        isOver ? CLAIMS_OVER : CLAIMS,
       )
 
 function know(world: World, state: State): Known {
@@ -370,7 +373,7 @@ const BY_UNIT: Json = { teams: { ...teams, where: { ...teams.where, unit: '$user
 const PAGES = [500, 1, 2, 3]
 
 async function openStage(
-  { permissions, isByUnit, query, isAnonymous }: World,
+  { permissions, isByUnit, isOver, query, isAnonymous }: World,
   most: number,
   { create, createAdapter = createMemoryAdapter }: Building,
 ): Promise<Stage> {
@@ -379,10 +382,10 @@ async function openStage(
     {
       collections: {
         things: { changes: true, schema: SCHEMA, permissions },
-        memberships: { schema: { ...MEMBERSHIPS, unit: { type: 'string' } } },
+        memberships: { schema: MEMBERSHIPS },
         users: USERS,
       },
-      auth: { roleField: 'role', claims: isByUnit ? BY_UNIT : CLAIMS },
+      auth: { roleField: 'role', claims: isOver ? CLAIMS_OVER : isByUnit ? BY_UNIT : CLAIMS },
     },
     { adapter, now: () => Date.parse(NOW), ...(create ? { create } : {}) },
   )

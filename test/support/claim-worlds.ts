@@ -10,6 +10,7 @@ export const MEMBERSHIPS: Json = {
   user: { type: 'string', index: true },
   team: { type: 'string' },
   isOver: { type: 'boolean' },
+  unit: { type: 'string', index: true },
 }
 
 /** The `teams` of a caller are those of their memberships that are not over. */
@@ -17,12 +18,25 @@ export const CLAIMS: Json = {
   teams: { from: 'memberships', where: { user: '$user._id', isOver: { $ne: true } }, take: 'team' },
 }
 
+/** The `teams` of a caller are those of all memberships, not over, in the units of their own. */
+export const CLAIMS_OVER: Json = {
+  teams: { from: 'memberships', where: { unit: { $in: '$user.units' }, isOver: { $ne: true } }, take: 'team' },
+  units: { from: 'memberships', where: { user: '$user._id' }, take: 'unit' },
+}
+
 /** The same, the slow and obvious way; nobody is no member. */
-export function withTeams(caller: OracleCaller | null, memberships: readonly Json[]): OracleCaller | null {
+export function withTeams(
+  caller: OracleCaller | null,
+  memberships: readonly Json[],
+  claims = CLAIMS,
+): OracleCaller | null {
   if (caller === null) return null
-  const own = memberships.filter(
-    ({ user, isOver, team }) => user === caller.id && isOver !== true && typeof team === 'string',
+  const units = memberships.flatMap(({ user, unit }) =>
+    user === caller.id && typeof unit === 'string' ? [unit] : [],
   )
+  const isOwn = ({ user, unit }: Json): boolean =>
+    claims === CLAIMS ? user === caller.id : units.some((one) => one === unit)
+  const own = memberships.filter((one) => isOwn(one) && one.isOver !== true && typeof one.team === 'string')
   const byAge = own.sort((a, b) => (`${a.createdAt} ${a._id}` < `${b.createdAt} ${b._id}` ? -1 : 1))
   return { ...caller, teams: [...new Set(byAge.map(({ team }) => team))] }
 }
@@ -34,6 +48,7 @@ const membership = fc.record(
     user: fc.constantFrom<unknown>('ann', 'ann', 'bob', 5),
     team: fc.constantFrom<unknown>('', 'a', 'B', 'ab', 'b', 'z', 'é', '10', 5),
     isOver: fc.constantFrom<unknown>(true, false, 'no'),
+    unit: fc.constantFrom<unknown>('x', 'x', 'y', 5),
     createdAt: fc.constantFrom('2026-01-01T00:00:00.000Z', '1999-12-31T23:59:59.999Z'),
     createdBy: fc.constantFrom<unknown>('ann', 'bob', null),
   },
@@ -66,14 +81,14 @@ const replace = (name: string, inner: unknown): unknown =>
 
 /** A world whose rules use claims, as they use fields of a host's caller in others. */
 export const claimWorlds: fc.Arbitrary<World> = fc
-  .tuple(worlds, memberships, membershipRules)
-  .map(([world, documents, permissions]) => ({
+  .tuple(worlds, memberships, membershipRules, fc.constantFrom(CLAIMS, CLAIMS_OVER))
+  .map(([world, documents, permissions, claims]) => ({
     ...world,
     collection: { ...world.collection, permissions: claiming(world.collection.permissions) as Json },
-    memberships: { collection: { schema: MEMBERSHIPS, permissions }, documents },
+    memberships: { collection: { schema: MEMBERSHIPS, permissions }, documents, claims },
     // What a host says does not stand in.
     sent: world.caller,
-    caller: withTeams(world.caller, documents),
+    caller: withTeams(world.caller, documents, claims),
   }))
 
 /** A disguise in which memberships come, go and change too, where that shows the caller the same. */
@@ -82,7 +97,7 @@ export const disguiseWithClaims = (world: World): fc.Arbitrary<Disguise> =>
     const own = world.memberships
     if (!own) return others
     const views = (present: readonly Json[]): string => {
-      const caller = withTeams(world.caller, present)
+      const caller = withTeams(world.caller, present, own.claims)
       const { collection, people } = world
       const seen = [
         viewsOf(own.collection, present, caller),

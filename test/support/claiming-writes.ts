@@ -1,4 +1,4 @@
-import { CLAIMS, judgeBy, MEMBERSHIPS, membershipRules, memberships, withTeams } from './claim-worlds.js'
+import { CLAIMS, CLAIMS_OVER, judgeBy, MEMBERSHIPS, membershipRules, memberships, withTeams } from './claim-worlds.js'
 import fc from './fast-check.js'
 import { type OracleCaller, readersOf, viewsOf } from './oracle.js'
 import { type Account, account, callerIn, type Difference, type WriteSource } from './write-laws.js'
@@ -15,27 +15,27 @@ import {
 type Json = { readonly [name: string]: unknown }
 
 /** Who the caller is through memberships; they are theirs alone, and nobody writes them here. */
-const withClaims = (caller: OracleCaller, { memberships = [] }: Store): OracleCaller =>
-  withTeams(caller, memberships) ?? caller
+const withClaims = (caller: OracleCaller, { memberships = [] }: Store, claims: Json): OracleCaller =>
+  withTeams(caller, memberships, claims) ?? caller
 
 /** Pairs of stores that may differ in memberships too, where that shows the caller the same. */
 const worlds: fc.Arbitrary<WriteWorld> = fc
-  .tuple(memberships, membershipRules)
-  .chain(([own, permissions]) => {
-    const teams = withTeams({ id: 'ann', roles: [] }, own)?.teams
+  .tuple(memberships, membershipRules, fc.constantFrom(CLAIMS, CLAIMS_OVER))
+  .chain(([own, permissions, claims]) => {
+    const teams = withTeams({ id: 'ann', roles: [] }, own, claims)?.teams
     const standing = { rules: (some: Json) => judgeBy('teams', some), fields: { teams } }
     return fc.tuple(
       pairsOf(thingSchemas, PLAIN_PEOPLE, standing),
-      fc.constant({ own, collection: { schema: MEMBERSHIPS, permissions } }),
+      fc.constant({ own, claims, collection: { schema: MEMBERSHIPS, permissions } }),
       fc.tuple(memberships, memberships),
     )
   })
-  .map(([world, { own, collection }, others]): Omit<WriteWorld, 'requests'> => {
+  .map(([world, { own, claims, collection }, others]): Omit<WriteWorld, 'requests'> => {
     const { config, caller, pair } = world
     const { teams: _, ...named } = caller
     const raw = named as OracleCaller
     const seenOf = (store: Store): string => {
-      const known = withClaims(raw, store)
+      const known = withClaims(raw, store, claims)
       return JSON.stringify([
         viewsOf(config.collections.things, store.things, known),
         viewsOf(collection, store.memberships ?? [], known),
@@ -52,10 +52,10 @@ const worlds: fc.Arbitrary<WriteWorld> = fc
       config: {
         ...config,
         collections: { ...config.collections, memberships: collection },
-        auth: { claims: CLAIMS },
+        auth: { claims },
       },
       caller: raw,
-      callerIn: (store) => withClaims(raw, store),
+      callerIn: (store) => withClaims(raw, store, claims),
       pair: [{ ...pair[0], memberships: own }, there],
     }
   })

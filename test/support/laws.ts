@@ -8,7 +8,7 @@ import {
   type StorageAdapter,
   type StoredDocument,
 } from '../../src/index.js'
-import { CLAIMS, claimWorlds, disguiseWithClaims } from './claim-worlds.js'
+import { claimWorlds, disguiseWithClaims } from './claim-worlds.js'
 import fc from './fast-check.js'
 import {
   expandView,
@@ -76,7 +76,7 @@ export async function openWorld(
         ...(users ? { users: withCredentials(users.collection) } : {}),
         ...(memberships ? { memberships: memberships.collection } : {}),
       },
-      ...(memberships ? { auth: { claims: CLAIMS } } : {}),
+      ...(memberships ? { auth: { claims: memberships.claims } } : {}),
       ...(expanded === undefined ? {} : { limits: { expanded } }),
     },
     {
@@ -157,7 +157,7 @@ export const withQueries = (
 /** The collections to which a world's references lead. */
 const othersOf = ({ people, users, memberships, expanded }: World): OracleOthers => ({
   collections: { people, ...(users ? { users } : {}) },
-  ...(memberships ? { claims: Object.keys(CLAIMS) } : {}),
+  ...(memberships ? { claims: Object.keys(memberships.claims) } : {}),
   ...(expanded === undefined ? {} : { expanded }),
 })
 

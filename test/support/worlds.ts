@@ -19,7 +19,7 @@ export interface World {
   /** `limits.expanded`. */
   readonly expanded?: number
   /** What claims are made of, where there are some. */
-  readonly memberships?: World['people']
+  readonly memberships?: World['people'] & { readonly claims: Json }
   /** The caller as the host names them, where claims say more. */
   readonly sent?: OracleCaller | null
 }

@@ -72,7 +72,9 @@ async function lookAhead(
   first: ChangePage,
   until: number,
 ): Promise<BurstOutcome> {
-  const looks = Array.from(subscribers, (one) => new StandingReview(one)).filter(({ isOpen }) => isOpen)
+  const looks = Array.from(subscribers, (one) => new StandingReview(telling, one)).filter(
+    ({ isOpen }) => isOpen,
+  )
   let page = first
   let { length } = first.changes
   let isEnd = false

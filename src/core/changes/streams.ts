@@ -3,6 +3,7 @@ import { digest } from '../accounts/auth/token.js'
 import { resumeSession } from '../accounts/sessions.js'
 import { ServiceError } from '../errors.js'
 import type { KnownCaller } from '../permissions/caller.js'
+import { createRunAlone } from '../promises.js'
 import type { Service } from '../request/call.js'
 import type { ReadLog, Store } from '../request/store.js'
 import { forEachCounted } from '../slices.js'
@@ -16,6 +17,7 @@ import {
   checkAgain,
   checkStanding,
   checkStandings,
+  claimsAt,
   findAskings,
   hasChanged,
   knownOf,
@@ -24,7 +26,7 @@ import {
   OVER,
   type Verdict,
 } from './standing/check-standings.js'
-import { ClaimHistory } from './standing/claim-history.js'
+import { createPast } from './standing/claim-over-history.js'
 import { createPatience, type Outbox, Subscriber, type SubscriberOutcome } from './subscriber.js'
 import { END, type EventSources, endFor, writeReset } from './tell.js'
 import { type Subscription, type WatchedList, watchList } from './watched-list.js'
@@ -195,7 +197,8 @@ async function isUnbroken({ telling, subscriber, mark }: CatchUpRequest): Promis
     }
   }
   if (list.claims.length === 0) return true
-  const histories = subscriber.list.claims.map((claim) => new ClaimHistory(claim))
+  const { caller } = subscriber
+  const histories = subscriber.list.claims.map((claim) => createPast(telling, caller, claim))
   const isKept = await readOn(async (page, own) => {
     const askings = findAskings(telling, known, own)
     for (const history of histories) await history.read(telling, page, askings)
@@ -203,6 +206,8 @@ async function isUnbroken({ telling, subscriber, mark }: CatchUpRequest): Promis
   })
   if (!isKept) return false
   for (const history of histories) if (await history.wasAnother(telling)) return false
+  const claims = claimsAt('start', subscriber.list, histories)
+  subscriber.become({ ...subscriber, list: { ...subscriber.list, claims } })
   return true
 }
 
@@ -472,7 +477,7 @@ export class ChangeStreams {
     const key = await findEventKey(this.#store)
     const purpose = digest(`event ids ${service.plan.log?.configuration}`)
     const ids = createSealedIds(key, { purpose, now: service.now })
-    return { service, store: this.#store, log: this.#log, ids }
+    return { service, store: this.#store, log: this.#log, alone: createRunAlone(), ids }
   }
 }
 

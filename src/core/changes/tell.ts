@@ -83,7 +83,7 @@ export async function tellChanges(
     const known = events.get(list.key)
     const found = known ?? (await judge(telling, list, part.changes))
     if (!known) events.set(list.key, found)
-    const look = new StandingReview(subscriber)
+    const look = new StandingReview(telling, subscriber)
     await look.read(telling, part, ofUsers)
     if (found.length > 0 || look.hasClues) asked.set(subscriber, look.clues)
     return known ? STEPS_A_SUBSCRIBER : STEPS_A_LIST

@@ -1,6 +1,6 @@
 import { bounds } from '../../bounds.js'
 import { isServiceError } from '../../errors.js'
-import { sleep } from '../../promises.js'
+import { createRunAlone, type RunAlone, sleep } from '../../promises.js'
 import type { ReadLog } from '../../request/store.js'
 import type { ChangePage } from '../../storage.js'
 import type { Logger } from '../../types/host.js'
@@ -27,11 +27,12 @@ interface ReaderOptions {
 
 /** Reads the log for all streams of a process, while any stream is open. */
 export class LogReader {
+  /** Runs work exclusively: no page is processed at the same time, and no other work of this kind runs. */
+  readonly alone: RunAlone = createRunAlone()
   readonly #options: ReaderOptions
   #position = ''
   #beginning: Promise<void> | undefined
   #running: AbortController | undefined
-  #turn: Promise<unknown> = Promise.resolve()
 
   constructor(options: ReaderOptions) {
     this.#options = options
@@ -52,13 +53,6 @@ export class LogReader {
     this.#beginning = undefined
     this.#running?.abort()
     this.#running = undefined
-  }
-
-  /** Runs work exclusively: no page is processed at the same time, and no other work of this kind runs. */
-  alone<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work)
-    this.#turn = turn.catch(() => {})
-    return turn
   }
 
   /**

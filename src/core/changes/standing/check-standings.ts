@@ -8,8 +8,14 @@ import { forEachCounted } from '../../slices.js'
 import type { Change, StoredDocument } from '../../storage.js'
 import type { Subscriber, SubscriberStanding } from '../subscriber.js'
 import { hasStanding, type WatchedList, watchList } from '../watched-list.js'
-import type { ClaimHistory, ClaimsAtWrite } from './claim-history.js'
-import { type AskedClaim, claimsToRead, type Sources, type WatchedClaim } from './watched-claims.js'
+import { type ClaimsAtWrite, type Edge, isSame, type PastClaim } from './claim-history.js'
+import {
+  type AskedClaim,
+  claimsToRead,
+  type Sources,
+  type WatchedClaim,
+  withBasesOf,
+} from './watched-claims.js'
 
 /**
  * The result of the check of a standing: the stream is over, or the standing is the same, or another. With `same`, `as`
@@ -43,7 +49,7 @@ export interface Clues {
   /** The changes of the user document. */
   readonly own: readonly Change[]
   /** The claims whose values may have changed. */
-  readonly touched: readonly ClaimHistory[]
+  readonly touched: readonly PastClaim[]
 }
 
 /** No changes are known; only time has passed. */
@@ -62,7 +68,8 @@ export function findAskings(
   if (!accounts) return []
   return own.flatMap(({ write, after }) => {
     if (!after || after._version <= version) return []
-    return [{ write, claims: claimsToRead(service, collection, callerOf(accounts, after)) }]
+    const claims = claimsToRead(service, collection, callerOf(accounts, after))
+    return [{ write, claims: claims.flatMap((claim) => [claim, ...claim.bases]) }]
   })
 }
 
@@ -153,12 +160,39 @@ export async function checkStanding(
   for (const history of touched) if (await history.wasAnother(sources)) return another
   // If a part of the log was reviewed, the subscriber continues with the caller as of that part: later changes are
   // evaluated when they are read.
-  if (clues !== NO_CLUES) return { kind: 'same', as: await follow(sources, subscriber, own) }
+  if (clues !== NO_CLUES) {
+    const based = {
+      ...subscriber,
+      list: { ...told.list, claims: claimsAt('end', told.list, touched) },
+    }
+    return { kind: 'same', as: (await follow(sources, based, own)) ?? continueWith(based, told.list) }
+  }
   return asksSame(list.claims, told.list.claims) ? SAME : { kind: 'same', as: another.as }
 }
 
 const asksSame = (some: readonly AskedClaim[], others: readonly AskedClaim[]): boolean =>
   some.every(({ asked }, i) => asked === others[i]?.asked)
+
+/** Returns the claims of a list with the values that their bases had at an edge of a part of the log. */
+export const claimsAt = (
+  edge: Edge,
+  { claims }: Pick<WatchedList, 'claims'>,
+  past: readonly PastClaim[],
+): readonly WatchedClaim[] => {
+  const known = new Map(past.map((one) => one.at(edge)).map((one) => [one.claim, one]))
+  return claims.map((one) => known.get(one.claim) ?? one)
+}
+
+/** The state of a subscriber if claims that its claims use have other values now; `undefined` if they have not. */
+function continueWith(
+  { list, caller, version }: SubscriberStanding,
+  told: WatchedList,
+): SubscriberStanding | undefined {
+  const bases = told.claims.flatMap((claim) => claim.bases)
+  const present = list.claims.flatMap((claim) => claim.bases)
+  const isUnchanged = bases.every(({ values }, i) => isSame(values, present[i]?.values))
+  return isUnchanged ? undefined : { list, caller, version }
+}
 
 /**
  * The state of a subscriber after the last of some changes of the user document; `undefined` if its claims still come
@@ -166,7 +200,7 @@ const asksSame = (some: readonly AskedClaim[], others: readonly AskedClaim[]): b
  */
 async function follow(
   sources: Sources,
-  { subscription, list, version }: Subscriber,
+  { subscription, list, version }: Pick<Subscriber, 'subscription' | 'list' | 'version'>,
   own: readonly Change[],
 ): Promise<SubscriberStanding | undefined> {
   const { accounts } = sources.service
@@ -177,6 +211,8 @@ async function follow(
   return asksSame(present.claims, list.claims) ? undefined : { list: present, caller, version: last._version }
 }
 
+const unread = (asked: AskedClaim): WatchedClaim => ({ ...asked, bases: [], values: undefined })
+
 /** Creates the same list for another caller with the same standing. */
 export function listAs(
   sources: Sources,
@@ -185,7 +221,8 @@ export function listAs(
 ): Promise<WatchedList> {
   const told = new Map(list.claims.map(({ claim, values }) => [claim, values]))
   const asked = claimsToRead(sources.service, subscription.collection, caller)
-  const known = asked.map((one) => ({ ...one, values: told.get(one.claim) }))
+  const watched = asked.map((one) => ({ ...one, bases: one.bases.map(unread), values: told.get(one.claim) }))
+  const known = withBasesOf(watched, list.claims)
   return watchList(sources, subscription, caller, known)
 }
 

@@ -11,7 +11,7 @@ import { pageOfLog } from '../log/log-reader.js'
 import type { AskedClaim, Sources, WatchedClaim } from './watched-claims.js'
 
 /** The effect of a write on one document of a claim. */
-interface ClaimChange {
+export interface ClaimChange {
   readonly write: number
   readonly id: string
   readonly before: Claimed | undefined
@@ -19,7 +19,7 @@ interface ClaimChange {
 }
 
 /** Finds the changes that may change the value of a claim: those that change a value, or the order of the values. */
-const findTouches: Sliced<
+export const findTouches: Sliced<
   [asked: Pick<AskedClaim, 'claim'>, filter: Filter | undefined, changes: readonly Change[]],
   readonly ClaimChange[]
 > = ({ claim }, filter, changes, slices) => {
@@ -61,12 +61,27 @@ interface ClaimPeriod {
 }
 
 /** The maximum number of periods of a claim in a part of the log: each is evaluated separately. */
-const MAX_ERAS = 8
+export const MAX_ERAS = 8
 
 /** The requests for the documents of a caller's claims after a write of the user document. */
 export interface ClaimsAtWrite {
   readonly write: number
   readonly claims: readonly AskedClaim[]
+}
+
+/** The moment before the first write of a part of the log, or after its last write. */
+export type Edge = 'start' | 'end'
+
+/** The past of a claim in a part of the log. */
+export type PastClaim = Pick<ClaimHistory, 'isTouched' | 'read' | 'wasAnother' | 'at'>
+
+/**
+ * The values of a claim after a write, or before the first write (`undefined`). The values are `undefined` if the caller
+ * lacked the claim.
+ */
+export interface ClaimState {
+  readonly write: number | undefined
+  readonly values: ClaimValues | undefined
 }
 
 /** The past requests for the documents of a claim, and the changes of these documents in a part of the log. */
@@ -134,26 +149,53 @@ export class ClaimHistory {
     const { values } = this.#watched
     if (this.#watched.isTimed) return this.#wasAnotherInTime(sources)
     for (const { asked, write, touches, counted = touches.length } of this.#eras) {
-      const filter = asked.filterAt('')
+      const filter = await asked.filterAt('')
       if (!filter && values) return true
       // The known values may have been read after the touches, so the state before the touches is compared too.
       const countsBefore = touches[0]?.write !== write
-      const isOther: IsOther = (past, isBefore) => (!isBefore || countsBefore) && !isSame(past, values)
+      const isOther: IsOther = (past, at) => (at !== undefined || countsBefore) && !isSame(past, values)
       const history = { touches, counted, position: this.#position, filter, countsBefore }
       if (await lookBack(sources, asked, history, isOther)) return true
     }
     return false
   }
 
+  /** Returns the claim with the values that its bases had at an edge of the part of the log. It has no bases. */
+  at(_edge: Edge): WatchedClaim {
+    return this.#watched
+  }
+
   /**
-   * The same for a claim that depends on the time. The passing of time is no change, so each write is compared with the
+   * Returns the values of the claim before the first write that was reviewed, and after each later one that may have
+   * changed them; `undefined` if they are unknown, or if the request for the documents changed too often.
+   */
+  async states(sources: Sources): Promise<readonly ClaimState[] | undefined> {
+    if (this.#isTooOften) return undefined
+    const states: ClaimState[] = []
+    for (const { asked, write, touches, counted = touches.length } of this.#eras) {
+      const filter = await asked.filterAt('')
+      const countsBefore = touches[0] === undefined || touches[0].write !== write
+      const found: ClaimState[] = filter ? [] : [{ write, values: undefined }]
+      const note: IsOther = (values, at) => {
+        if (at !== undefined || countsBefore) found.push({ write: at ?? write, values })
+        return false
+      }
+      const history = { touches, counted, position: this.#position, filter, countsBefore }
+      if (await lookBack(sources, asked, history, note)) return undefined
+      states.push(...found.reverse())
+    }
+    return states
+  }
+
+  /**
+   * Like `wasAnother`, for a claim that depends on the time. The passing of time is no change, so each write is compared with the
    * state right before it.
    */
   async #wasAnotherInTime(sources: Sources): Promise<boolean> {
     const [watched, position] = [this.#watched, this.#position]
     for (const write of new Set(this.#eras.flatMap(({ touches }) => touches.map((touch) => touch.write)))) {
       const behind = this.#changes.slice(this.#changes.findIndex((change) => change.write === write))
-      const filter = behind[0] && watched.filterAt(timeOf(behind[0], sources.service))
+      const filter = behind[0] && (await watched.filterAt(timeOf(behind[0], sources.service)))
       const touches = await inSlices((slices) => findTouches(watched, filter, behind, slices))
       const counted = touches.filter((touch) => touch.write === write).length
       let after: ClaimValues | undefined
@@ -181,17 +223,17 @@ async function touchesOf(
   const parts = watched.isTimed ? mine.map((change) => [change]) : [mine]
   const found: ClaimChange[] = []
   for (const part of parts) {
-    const filter = part[0] && watched.filterAt(timeOf(part[0], service))
+    const filter = part[0] && (await watched.filterAt(timeOf(part[0], service)))
     found.push(...(await inSlices((slices) => findTouches(watched, filter, part, slices))))
   }
   return found
 }
 
 /**
- * Whether these values of a claim count as another value. They are the values after a write or, with `isBefore`, before
- * the first write.
+ * Whether these values of a claim count as another value. They are the values after the write `at`, or before the first
+ * write if that is `undefined`.
  */
-type IsOther = (values: ClaimValues, isBefore: boolean) => boolean
+type IsOther = (values: ClaimValues, at: number | undefined) => boolean
 
 interface History {
   readonly filter: Filter | undefined
@@ -211,9 +253,9 @@ const SPARE = 100
  * Reads the current documents and their changes after `position`, and tests the past states of the claim with
  * `isOther`.
  */
-async function lookBack(
+export async function lookBack(
   sources: Sources,
-  watched: AskedClaim,
+  watched: Pick<AskedClaim, 'claim'>,
   { filter, touches, counted, position, countsBefore }: History,
   isOther: IsOther,
 ): Promise<boolean> {
@@ -234,7 +276,7 @@ async function lookBack(
 /** The changes of the documents after a position in the log; `undefined` if they are no longer retained. */
 async function readSince(
   { log }: Sources,
-  watched: AskedClaim,
+  watched: Pick<AskedClaim, 'claim'>,
   filter: Filter,
   position: string,
 ): Promise<readonly ClaimChange[] | undefined> {
@@ -268,17 +310,18 @@ const takeBack: Sliced<
     if (!touch) continue
     const { write, id, before } = touch
     // No state is visible between two changes of one write.
-    if (i < counted && touches[i + 1]?.write !== write && isOther(values(), false)) return true
+    if (i < counted && touches[i + 1]?.write !== write && isOther(values(), write)) return true
     if (before) present.set(id, before)
     else present.delete(id)
     slices.left -= 1
   }
-  return isOther(values(), true)
+  return isOther(values(), undefined)
 }
 
 /** Whether two values of a claim mean the same in rules, independent of the order of its documents. */
-const isSame = (one: ClaimValues, other: ClaimValues | undefined): boolean => {
-  if (!other || one.isWhole !== other.isWhole || one.values.length !== other.values.length) return false
+export const isSame = (one: ClaimValues | undefined, other: ClaimValues | undefined): boolean => {
+  if (!one || !other) return one === other
+  if (one.isWhole !== other.isWhole || one.values.length !== other.values.length) return false
   const values = new Set(other.values)
   return one.values.every((value) => values.has(value))
 }

@@ -1,18 +1,20 @@
 import type { Change, ChangePage } from '../../storage.js'
 import type { Subscriber } from '../subscriber.js'
 import { type Clues, findAskings, knownOf } from './check-standings.js'
-import { ClaimHistory } from './claim-history.js'
+import type { PastClaim } from './claim-history.js'
+import { createPast } from './claim-over-history.js'
 import type { Sources } from './watched-claims.js'
 
 /** Collects the changes in the log that may affect the standing of a subscriber, page by page. */
 export class StandingReview {
   readonly subscriber: Subscriber
   readonly #own: Change[] = []
-  readonly #histories: readonly ClaimHistory[]
+  readonly #histories: readonly PastClaim[]
 
-  constructor(subscriber: Subscriber) {
+  constructor(sources: Sources, subscriber: Subscriber) {
     this.subscriber = subscriber
-    this.#histories = subscriber.list.claims.map((claim) => new ClaimHistory(claim))
+    const { caller, list } = subscriber
+    this.#histories = list.claims.map((claim) => createPast(sources, caller, claim))
   }
 
   /** Whether any change in the log can affect the standing. */

@@ -2,28 +2,35 @@ import { bindClaim, ReadClaims } from '../../claims/claims.js'
 import type { Claim, Collection } from '../../config/plan.js'
 import type { Filter } from '../../filter/filter.js'
 import { bindVariables, type KnownCaller } from '../../permissions/caller.js'
-import { selectReadRules } from '../../permissions/read-gate.js'
-import { type ClaimValues, type HeldClaims, NOW } from '../../query/variable.js'
+import { selectReadRules, writeValues } from '../../permissions/read-gate.js'
+import type { RunAlone } from '../../promises.js'
+import { type ClaimValues, claimIn, type HeldClaims, NOW } from '../../query/variable.js'
 import type { Service } from '../../request/call.js'
 import type { ReadLog, Store } from '../../request/store.js'
+import type { MaybePromise } from '../../types.js'
 
 /** The dependencies of the code that decides which documents a subscriber may see. */
 export interface Sources {
   readonly service: Service
   readonly store: Store
   readonly log: ReadLog
+  /** Runs a reading of a claim that uses claims: only one at a time in a process. */
+  readonly alone: RunAlone
 }
 
 /** A claim that read rules use, and the request for its documents by one caller. */
 export interface AskedClaim {
   readonly claim: Claim
+  /** The requests for the claims that it uses. */
+  readonly bases: readonly AskedClaim[]
   /**
-   * The filter of the documents of the claim, at a time in stored form; `undefined` if the caller lacks a variable of
-   * the filter.
+   * The filter of the documents of the claim, at a time in stored form and with the values of its bases; `undefined` if
+   * the caller lacks a variable or a base.
    */
-  filterAt(now: string): Filter | undefined
-  /** The filter as text, independent of the time. */
+  filterAt(now: string, bases?: HeldClaims): MaybePromise<Filter | undefined>
+  /** The filter as text, independent of the time and of the values of bases. */
   readonly asked: string
+  /** Whether the claim, or one of its bases, depends on the time. */
   readonly isTimed: boolean
 }
 
@@ -32,6 +39,7 @@ export interface AskedClaim {
  * `values` is `undefined`.
  */
 export interface WatchedClaim extends AskedClaim {
+  readonly bases: readonly WatchedClaim[]
   readonly values: ClaimValues | undefined
 }
 
@@ -46,32 +54,90 @@ export function claimsToRead(
 ): readonly AskedClaim[] {
   if (plan.claims.size === 0) return []
   const names = new Set(selectReadRules(permissions, caller).flatMap(({ claims }) => claims))
-  const bindAt = (now: string) => bindVariables(caller, () => now)
-  return [...names].flatMap((name) => {
-    const claim = plan.claims.get(name)
-    if (!claim) return []
-    const filterAt = (now: string) => bindClaim(claim, bindAt(now))
-    const asked = JSON.stringify([name, filterAt(SOME_TIME) ?? null])
-    const isTimed = claim.where.kind === 'bound' && claim.where.variables.includes(NOW)
-    return [{ claim, filterAt, asked, isTimed }]
-  })
+  const find = (names: Iterable<string>): readonly Claim[] =>
+    [...names].flatMap((name) => plan.claims.get(name) ?? [])
+  const ask = (claim: Claim): AskedClaim => {
+    const bases = find(claim.bases).map(ask)
+    const variables = claim.where.kind === 'bound' ? claim.where.variables : []
+    const own = variables.filter(
+      (variable) => variable !== NOW && claimIn(plan.claims, variable) === undefined,
+    )
+    const filterAt = (now: string, held?: HeldClaims) =>
+      bindClaim(
+        claim,
+        bindVariables(caller, () => now, held),
+      )
+    const binding = bindVariables(caller, () => SOME_TIME)
+    const request =
+      bases.length === 0
+        ? (filterAt(SOME_TIME) ?? null)
+        : [caller !== null, writeValues(own, binding), bases.map(({ asked }) => asked)]
+    return {
+      claim,
+      bases,
+      filterAt,
+      asked: JSON.stringify([claim.name, request]),
+      isTimed: variables.includes(NOW) || bases.some((base) => base.isTimed),
+    }
+  }
+  return find(names).map(ask)
 }
 
 /** Reads the current values of claims. Those in `known` are not read again, unless they depend on the time. */
 export async function readClaims(
-  { service, store }: Sources,
+  sources: Sources,
   caller: KnownCaller | null,
   asked: readonly AskedClaim[],
   known: readonly WatchedClaim[],
 ): Promise<readonly WatchedClaim[]> {
+  const told = new Map(known.map((one) => [one.asked, one]))
+  if (asked.some((one) => one.bases.length > 0 && !told.has(one.asked)))
+    return sources.alone(() => readTogether(sources, caller, asked))
   const watched: WatchedClaim[] = []
   for (const one of asked) {
-    const before = known.find((other) => other.asked === one.asked)
-    const binding = bindVariables(caller, service.clock)
-    const read = async () => sort(await service.readClaim(one.claim, binding, store))
-    watched.push({ ...one, values: one.isTimed ? undefined : before ? before.values : await read() })
+    const before = told.get(one.asked)
+    const values = async () => (before ? before.values : readPlain(sources, caller, one))
+    watched.push({ ...one, bases: before?.bases ?? [], values: one.isTimed ? undefined : await values() })
   }
   return watched
+}
+
+const readPlain = async (
+  { service, store }: Sources,
+  caller: KnownCaller | null,
+  { claim }: AskedClaim,
+): Promise<ClaimValues | undefined> =>
+  sort(await service.readClaim(claim, bindVariables(caller, service.clock), store))
+
+/** Reads claims, and the claims that they use, as of one moment. */
+async function readTogether(
+  sources: Sources,
+  caller: KnownCaller | null,
+  asked: readonly AskedClaim[],
+): Promise<readonly WatchedClaim[]> {
+  const lasting = [...asked, ...asked.flatMap(({ bases }) => bases)].filter(({ isTimed }) => !isTimed)
+  const held = await learn(sources, caller, lasting, sources.service.clock)
+  const watch = (one: AskedClaim): WatchedClaim => ({
+    ...one,
+    bases: one.bases.map(watch),
+    values: one.isTimed ? undefined : sort(held.get(one.claim.name)),
+  })
+  return asked.map(watch)
+}
+
+async function learn(
+  { service, store }: Sources,
+  caller: KnownCaller | null,
+  asked: readonly AskedClaim[],
+  clock: () => string,
+): Promise<HeldClaims> {
+  const held = new ReadClaims(service.plan.claims)
+  const binding = bindVariables(caller, clock, held)
+  await held.learn(
+    asked.map(({ claim }) => claim.name),
+    { isSignedIn: caller !== null, read: (claim) => service.readClaim(claim, binding, store) },
+  )
+  return held
 }
 
 const sort = (read: ClaimValues | undefined): ClaimValues | undefined =>
@@ -87,15 +153,42 @@ export function holdClaims(
   return new ReadClaims(plan.claims, new Map(values))
 }
 
+/** Returns the filter of the documents of a claim, with the known values of its bases. */
+export async function filterOver(
+  sources: Sources,
+  caller: KnownCaller | null,
+  { bases, filterAt }: WatchedClaim,
+  now: string,
+): Promise<Filter | undefined> {
+  const timed = await readTimed(
+    sources,
+    caller,
+    bases.filter(({ isTimed }) => isTimed),
+    now,
+  )
+  return filterAt(now, holdClaims(sources.service, bases, timed))
+}
+
 /** Reads claims that depend on the time, as of a time in stored form. */
 export async function readTimed(
-  { service, store }: Sources,
+  sources: Sources,
   caller: KnownCaller | null,
-  timed: readonly WatchedClaim[],
+  timed: readonly AskedClaim[],
   now: string,
 ): Promise<ReadonlyMap<string, ClaimValues | undefined>> {
-  const values = new Map<string, ClaimValues | undefined>()
-  const binding = bindVariables(caller, () => now)
-  for (const { claim } of timed) values.set(claim.name, await service.readClaim(claim, binding, store))
-  return values
+  if (timed.length === 0) return new Map()
+  const held = await learn(sources, caller, timed, () => now)
+  return new Map(timed.map(({ claim: { name } }) => [name, held.get(name)]))
 }
+
+/** Returns watched claims with the values that their bases have in `present`. */
+export const withBasesOf = (
+  watched: readonly WatchedClaim[],
+  present: readonly WatchedClaim[],
+): readonly WatchedClaim[] =>
+  watched.map((one) => {
+    if (one.bases.length === 0) return one
+    const bases = present.find(({ claim }) => claim === one.claim)?.bases ?? []
+    const values = new Map(bases.map((base) => [base.claim, base.values]))
+    return { ...one, bases: one.bases.map((base) => ({ ...base, values: values.get(base.claim) })) }
+  })

@@ -12,6 +12,7 @@ const claim = {
   name: 'teams',
   from: 'members',
   where: { kind: 'bound', variables: ['$user._id'], bind: () => ({ kind: 'and', filters: [] }) },
+  bases: [],
   take: (document: { readonly team?: string }) => document.team,
 } as unknown as Claim
 
@@ -28,7 +29,7 @@ function createStore(teams: readonly string[], state: () => string | undefined) 
 const bindingOf = (id: string) => bindVariables(fromHost({ id }), () => '2026-01-01T00:00:00.000Z')
 
 test('a claim is read again once the state of the storage is another, and where there is none', async () => {
-  const read = createClaimReader({ warn() {} })
+  const read = createClaimReader({ warn() {} }, new Map())
   let state: string | undefined = 'first'
   const { store, asked } = createStore(['a'], () => state)
   for (const _ of [1, 2, 3]) await read(claim, bindingOf('ann'), store)
@@ -44,7 +45,7 @@ test('a claim is read again once the state of the storage is another, and where 
 })
 
 test('the text of what is kept of claims is bounded', async () => {
-  const read = createClaimReader({ warn() {} })
+  const read = createClaimReader({ warn() {} }, new Map())
   const texts = Array.from({ length: 16 }, (_, i) => `${i} ${'x'.repeat(1_000_000)}`)
   const stores = texts.map((text) => createStore([text], () => 'always'))
   const readAll = async () => {
@@ -60,7 +61,7 @@ test('the text of what is kept of claims is bounded', async () => {
 
 test('the log hears of a claim that is cut for each caller, also of one for whom nothing is read', async () => {
   const warn = vi.fn()
-  const read = createClaimReader({ warn })
+  const read = createClaimReader({ warn }, new Map())
   const { store, asked } = createStore(
     Array.from({ length: 1001 }, () => 'a'),
     () => 'always',
@@ -74,7 +75,7 @@ test('the log hears of a claim that is cut for each caller, also of one for whom
 })
 
 test('a claim that depends on the time is read each time', async () => {
-  const read = createClaimReader({ warn() {} })
+  const read = createClaimReader({ warn() {} }, new Map())
   const { store, asked } = createStore(['a'], () => 'always')
   const where = { ...claim.where, variables: ['$user._id', '$now'] } as Claim['where']
   for (const _ of [1, 2]) await read({ ...claim, where }, bindingOf('ann'), store)

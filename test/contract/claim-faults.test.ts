@@ -287,6 +287,29 @@ test.each<[name: string, parts: Parts, warnings: readonly string[]]>([
     [],
   ],
 
+  ['a claim uses a claim, and an index answers it', more(IN), []],
+  [
+    'a claim uses a claim, and no index answers it',
+    more({ rank: { $in: '$user.ranks' } }, RANKS),
+    ['/auth/claims/more/where'],
+  ],
+  [
+    'a claim uses one that its subject may create',
+    { ...more(IN), joining: { user: { create: { set: USER } } } },
+    [C, '/auth/claims/more', '/auth/claims/more', '/auth/claims/more'],
+  ],
+  [
+    'a claim uses one that believes an unverified identifier',
+    {
+      claims: {
+        teams: { from: 'teams', where: { createdBy: '$user._id', name: '$user.email' }, take: '_id' },
+        more: { ...teamsOf, where: IN },
+      },
+    },
+    [`${C}/where`, C, '/auth/claims/more'],
+  ],
+  ['a claim compares ids with text', more({ role: { $in: '$user.own' } }, OWN), ['/auth/claims/own/where', '/auth/claims/more/where', '/auth/claims/more']],
+
   ['its subject may create it', { joining: { user: { create: { set: USER } } } }, [C]],
   [
     'its subject may create it, in a team of its own',

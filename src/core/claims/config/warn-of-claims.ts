@@ -6,7 +6,7 @@ import { type FieldRef, ID } from '../../filter/filter.js'
 import { isEqualJson } from '../../json/equality.js'
 import { isRole, listRules, OWNER, type Rule } from '../../permissions/grants.js'
 import { acceptsProperty } from '../../permissions/write-rules.js'
-import { claimIn, findVariables, isVariable, NOW, USER } from '../../query/variable.js'
+import { claimIn, findVariables, isVariable, NOW, USER, userPathOf } from '../../query/variable.js'
 import type { Where } from '../../query/where.js'
 import type { AuthConfig, ClaimConfig } from '../../types.js'
 import type { Demand, Ways } from '../query/demands.js'
@@ -21,13 +21,38 @@ export function warnOfRules({ plan }: FinderScope, report: FindingReport): void 
     for (const [subject, rules] of rulesBySubject(collection)) {
       if (rules.some((rule) => identifier !== undefined && namesVariable(rule, identifier)))
         place.at(subject).fault('unverified_identifier', `${identifier} ${UNVERIFIED}`)
-      const loose = new Set(rules.flatMap((rule) => findLoose(rule, collection, plan, written)))
+      const loose = new Set(rules.flatMap(({ where, check }) => findLoose([where, check], collection, plan, written)))
       for (const message of loose) place.at(subject).fault('reusable_id', message)
     }
   }
-  for (const { name, where } of claims.values()) {
-    if (identifier !== undefined && variablesOf(where).includes(identifier))
-      report.at('auth').at('claims').at(name).fault('unverified_identifier', `${identifier} ${UNVERIFIED}`)
+  warnOfEach(claims, report, (claim, found) => {
+    if (identifier !== undefined && variablesOf(claim.where).includes(identifier))
+      found.fault('unverified_identifier', `${identifier} ${UNVERIFIED}`)
+    const collection = collections.get(claim.from)
+    const loose = collection ? findLoose([claim.where], collection, plan, written) : []
+    for (const message of new Set(loose)) found.fault('reusable_id', message)
+  })
+}
+
+/**
+ * Reports the findings of each claim, and those of its bases, because it depends on their values. `own` is the place of
+ * the claim itself, if it is not judged as a base.
+ */
+function warnOfEach(
+  claims: ServicePlan['claims'],
+  report: FindingReport,
+  warn: (claim: Claim, found: Pick<FindingReport, 'fault'>, own?: FindingReport) => void,
+): void {
+  for (const claim of claims.values()) {
+    const place = report.at('auth').at('claims').at(claim.name)
+    warn(claim, place, place)
+    for (const name of claim.bases) {
+      const base = claims.get(name)
+      if (base)
+        warn(base, {
+          fault: (code, message, mend) => place.fault(code, `it uses the claim ${name}: ${message}`, mend),
+        })
+    }
   }
 }
 
@@ -52,12 +77,12 @@ const namesVariable = ({ where, check, set }: Rule, variable: string): boolean =
  * create a document with this id again.
  */
 function findLoose(
-  { where, check }: Rule,
+  wheres: readonly Where[],
   { paths }: Collection,
   { claims, collections }: Pick<ServicePlan, 'claims' | 'collections'>,
   { claims: written = {} }: AuthConfig,
 ): readonly string[] {
-  return [...where.ways, ...check.ways].flat().flatMap(({ path, variable }) => {
+  return wheres.flatMap(({ ways }) => ways.flat()).flatMap(({ path, variable }) => {
     const claim = claims.get(claimIn(claims, variable) ?? '')
     const field = paths.get(path)
     if (!claim || !field) return []
@@ -103,16 +128,15 @@ interface JudgedClaim extends Pick<ClaimConfig, 'take'> {
  */
 export function warnOfClaims({ plan }: FinderScope, report: FindingReport): void {
   const { claims, collections, matches, config } = plan
-  for (const claim of claims.values()) {
+  warnOfEach(claims, report, (claim, place, own) => {
     const collection = collections.get(claim.from)
     const take = config.auth?.claims?.[claim.name]?.take
-    if (!collection || take === undefined) continue
+    if (!collection || take === undefined) return
     const agreeing = (matches.from.get(claim.from) ?? [])
       .filter(({ pairs }) => pairs.some(({ here }) => here.path === take))
       .map(({ field }) => field)
     const judged = { claim, collection, take, agreeing }
-    const place = report.at('auth').at('claims').at(claim.name)
-    warnOfScan(judged, place)
+    if (own) warnOfScan(judged, own)
     for (const subject of subjectsOf(judged, givesItself))
       place.fault(
         'self_given_claim',
@@ -123,13 +147,13 @@ export function warnOfClaims({ plan }: FinderScope, report: FindingReport): void
         'unbounded_claim',
         `${subject} may create any number of these documents in ${claim.from} for another user, although only the oldest are used`,
       )
-  }
+  })
 }
 
 const eachWayHas = (ways: Ways, isWanted: (demand: Demand) => boolean): boolean =>
   ways.every((way) => way.some(isWanted))
 
-const LOOKED_UP: readonly Demand['kind'][] = ['value', 'caller', 'values']
+const LOOKED_UP: readonly Demand['kind'][] = ['value', 'caller', 'values', 'claim']
 
 /** Warns of a claim whose `where` scans the whole collection. */
 function warnOfScan({ claim, collection }: JudgedClaim, place: FindingReport): void {
@@ -196,11 +220,14 @@ const givesOthers: Judge = ({ claim, collection }, rule, operation) => {
   if (operation === 'update' || differs(claim.where.ways, rule.check.ways)) return false
   const demands = claim.where.ways.flat()
   const subjects = demands.filter(({ variable }) => variable !== undefined && variable !== NOW)
+  // Several callers may have the same value of a base.
+  const isShared = ({ variable = '' }: Demand): boolean => claim.bases.includes(userPathOf(variable) ?? '')
   const isPinned = subjects.some(
-    ({ path }) =>
-      path === 'createdBy' ||
-      isVariable(rule.set.get(path)) ||
-      eachWayHas(rule.check.ways, (other) => other.path === path && other.kind === 'caller'),
+    (subject) =>
+      !isShared(subject) &&
+      (subject.path === 'createdBy' ||
+        isVariable(rule.set.get(subject.path)) ||
+        eachWayHas(rule.check.ways, (other) => other.path === subject.path && other.kind === 'caller')),
   )
   const fills = (demand: Demand): boolean =>
     demand.kind === 'other' ||

@@ -11,11 +11,15 @@ import type { JsonObject } from '../../../core/types.js'
 import { keyOfEffect } from './model/rule-keys.js'
 import type { Plans, StructureDifference } from './types.js'
 
-/** Returns the pointers of the rules that use a claim. */
-const rulesThatUse = ({ collections }: ServicePlan, claim: string): readonly string[] =>
-  [...collections.values()].flatMap((collection) =>
-    OPERATIONS.flatMap((operation) => rulesOfOperation(collection, operation, claim)),
+/** Returns the pointers of the rules that use a claim, or a claim that uses it. */
+function rulesThatUse({ collections, claims }: ServicePlan, claim: string): readonly string[] {
+  const over = [...claims.values()].flatMap(({ name, bases }) => (bases.includes(claim) ? [name] : []))
+  return [...collections.values()].flatMap((collection) =>
+    OPERATIONS.flatMap((operation) =>
+      [claim, ...over].flatMap((name) => rulesOfOperation(collection, operation, name)),
+    ),
   )
+}
 
 const rulesOfOperation = (
   { name, permissions }: Collection,

@@ -198,8 +198,10 @@ function findCaller(
   text: string,
 ): WitnessCaller | undefined {
   if (claims.length === 0) return written
-  const asked = claims.flatMap(({ name, where }) =>
-    held.has(name) && where.kind === 'bound' ? where.variables.filter((one) => one.startsWith(USER)) : [],
+  const asked = claims.flatMap(({ name, where, bases }) =>
+    held.has(name) && where.kind === 'bound'
+      ? where.variables.filter((one) => one.startsWith(USER) && !bases.includes(one.slice(USER.length)))
+      : [],
   )
   if (!written) return asked.length > 0 ? undefined : written
   const own = Object.entries(written).filter(([name]) => !claims.some((claim) => claim.name === name))

@@ -135,10 +135,16 @@ export function judgeBy(claim: string, permissions: Json): Json {
   return Object.fromEntries(Object.entries(permissions).map(([subject, grant]) => [subject, judged(grant)]))
 }
 
-/** A world of writes whose rules use claims of what the caller has written. */
+/**
+ * A world of writes whose rules use claims of what the caller has written: in every second world, of what others have
+ * written too that is marked alike.
+ */
 export const withWriteClaims = (world: WriteWorld): WriteWorld => {
   const { things } = world.config.collections
-  const claims = { marks: { from: 'things', where: { createdBy: '$user._id' }, take: 't' } }
+  const own = { from: 'things', where: { createdBy: '$user._id' }, take: 't' }
+  const alike = { from: 'things', where: { t: { $in: '$user.own' } }, take: 't' }
+  const isOver = JSON.stringify(world.pair).length % 2 === 0
+  const claims: Json = isOver ? { own, marks: alike } : { marks: own }
   const permissions = judgeBy('marks', things.permissions)
   return {
     ...world,

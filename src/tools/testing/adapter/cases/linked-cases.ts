@@ -1,4 +1,4 @@
-import { and, type Filter, isId } from '../../../../core/filter/filter.js'
+import { and, type Filter, isId, not, nothing, or } from '../../../../core/filter/filter.js'
 import type {
   CollectionPlan,
   Linked,
@@ -84,8 +84,59 @@ async function compare(adapter: StorageAdapter, id: string): Promise<void> {
   }
 }
 
-/** Cases for `readLinked`: it must return the same as separate reads. Adapters without `readLinked` pass. */
+/** The filters of lists that are read together: a claim with several values among them. */
+const TOGETHER: readonly (readonly [name: string, filter: Filter])[] = [
+  ['things', or(PEOPLE.map((id) => eq(OWNER, id)))],
+  ['people', or(PEOPLE.map(isId))],
+  ['things', not(eq(STATE, 'open'))],
+  ['tickets', nothing],
+  ['things', eq(OWNER, String(PEOPLE[0]))],
+]
+
+async function compareTogether(adapter: StorageAdapter, limit: number): Promise<void> {
+  const asked = TOGETHER.map(([name, filter]) => ({ in: name, filter, limit }))
+  const lists = (await adapter.listTogether?.(asked, {})) ?? []
+  for (const [i, { in: name, filter }] of asked.entries()) {
+    const found = lists[i]
+    if (!found) continue
+    const all = await adapter.list(name, { filter, sort: [], skip: 0, limit: null })
+    const isRight =
+      all.length <= limit ? idsOf(found) === idsOf(all) : found.length === limit && isPart(found, all)
+    if (!isRight)
+      throw new Error(`listTogether returned the ${name} ${idsOf(found)}, expected ${limit} of ${idsOf(all)}`)
+  }
+}
+
+const isPart = (some: readonly StoredDocument[], all: readonly StoredDocument[]): boolean =>
+  some.every((one) => all.some((other) => JSON.stringify(one) === JSON.stringify(other)))
+
+/** Reads two lists while another process moves a document from one to the other: it is always in one of them. */
+async function compareMoment(first: StorageAdapter, second: StorageAdapter): Promise<void> {
+  const lists = PEOPLE.map((id) => ({ in: 'things', filter: eq(OWNER, id), limit: 10 }))
+  await second.write([insert('things', 'moved', { owner: PEOPLE[0] })], {})
+  for (let version = 1; version <= 20; version++) {
+    const moved = { ...documentOf('moved', { owner: PEOPLE[version % 2] }), _version: version + 1 }
+    const [found = []] = await Promise.all([
+      first.listTogether?.(lists, {}),
+      second.write([{ in: 'things', replace: moved, version }], {}),
+    ])
+    const places = found.filter((list) => list?.some(({ _id }) => _id === moved._id))
+    if (!found.includes(undefined) && places.length !== 1)
+      throw new Error(`listTogether returned a document in ${places.length} lists, expected 1: it was moved`)
+  }
+}
+
+/**
+ * Cases for `readLinked` and `listTogether`: they must return the same as separate reads. Adapters without these methods
+ * pass.
+ */
 export const linkedCases: readonly AdapterCase[] = [
+  pairCase('together: lists are as if one was read after another, at one moment', PLANS, async (first, second) => {
+    if (!first.listTogether) return
+    await first.write(WRITES, {})
+    for (const limit of [100, 2]) await compareTogether(first, limit)
+    await compareMoment(first, second)
+  }),
   pairCase(
     'linked: a document and what follows from it are as if one was read after another',
     PLANS,

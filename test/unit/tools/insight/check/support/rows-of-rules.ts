@@ -9,10 +9,20 @@ import {
   reads,
   SELF,
   TEXT,
+  TEXTS,
   teamUser,
   U,
   withTeam,
 } from './configs.js'
+
+/** As many roles, each with 16 rules for deletes. */
+const deleting = (count: number): { readonly [role: string]: object } =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, role) => [
+      `role${role}`,
+      { delete: Array.from({ length: 16 }, (_, i) => ({ where: { title: String(i) } })) },
+    ]),
+  )
 
 /** Findings about what rules let happen. */
 export const ROWS_OF_RULES: Rows = {
@@ -120,6 +130,14 @@ export const ROWS_OF_RULES: Rows = {
       ),
     ],
   ],
+  untried_rules: [
+    [
+      'five roles with 16 rules each',
+      notes({ user: { ...reads, create: true }, ...deleting(5) }, { account: { role: TEXTS } }),
+      [N],
+      notes({ user: { ...reads, create: true }, ...deleting(4) }, { account: { role: TEXTS } }),
+    ],
+  ],
   never_runs: [
     [
       'user goes before owner',
@@ -144,6 +162,18 @@ export const ROWS_OF_RULES: Rows = {
         { user: { ...reads, create: true, delete: true }, admin: { delete: false }, owner: { delete: true } },
         { $ignore: [`less_than_user ${N}/admin/delete`] as never },
       ),
+    ],
+    [
+      'an earlier rule of the array accepts as much',
+      notes({ user: { ...reads, create: true, update: [{}, { pick: ['title'] }] } }),
+      [`${N}/user/update/1`],
+      notes({ user: { ...reads, create: true, update: [{ pick: ['title'] }, {}] } }),
+    ],
+    [
+      'a rule of the array shows more',
+      notes({ user: { create: true, read: [{ pick: ['title'] }, {}] } }),
+      [`${N}/user/read/0`],
+      notes({ user: { create: true, read: [{ pick: ['title'] }, { omit: ['title'] }] } }),
     ],
     [
       'registration is closed',

@@ -79,14 +79,14 @@ export function firstNames(names: Iterable<string>): readonly string[] {
 /**
  * Selects the rules under which a caller may attempt an operation, in the order of CONTRACT.md §5. If one of the roles
  * of the caller mentions the operation, the roles decide; if none does, `user` decides; if that does not mention it,
- * `*` decides. `owner` comes last. Without rules, the operation is denied.
+ * `*` decides. `owner` comes last. Rules beyond the 64th are left out. Without rules, the operation is denied.
  */
 export function selectWriteRules(mentions: Mentions, caller: KnownCaller | null): readonly Rule[] {
   const rules = decidingSubjects(mentions, caller).flatMap((subject) => rulesOf(mentions, subject))
   return rules.length > MAX_TRIED ? rules.slice(0, MAX_TRIED) : rules
 }
 
-/** The maximum number of rules that a request tries (CONTRACT.md §5, "Writing"). */
+/** The maximum number of candidates of a write (CONTRACT.md §5, "Writing"). */
 export const MAX_TRIED = 64
 
 /** Selects the subjects that decide, in the order of their rules. */

@@ -260,6 +260,18 @@ describe('the tools', () => {
     expect(found({ delete: [{ where }, {}] })).toEqual([])
   })
 
+  test('diff knows that a rule which keeps nothing does not run after a refusal', () => {
+    const first = { check: { title: 'x' } }
+    const patches = (update: readonly object[]): readonly unknown[] =>
+      comparePermissions(
+        configOf({ '*': { read: true }, user: { update: [first] } }),
+        configOf({ '*': { read: true }, user: { update: [first, ...update] } }),
+        { authenticate: true },
+      ).filter((one) => 'operation' in one && one.operation === 'patch')
+    expect(patches([{ pick: [] }])).toEqual([])
+    expect(patches([{ pick: ['views'] }])).not.toEqual([])
+  })
+
   test('matrix, diff, OpenAPI and types know each rule', () => {
     const [items] = permissionMatrix(config, { authenticate: true }).collections
     const user = items?.callers.find(({ caller, isOwner }) => caller.kind === 'user' && !isOwner)

@@ -47,6 +47,11 @@ const conditional = fc
   .tuple(rule, fc.option(fc.constantFrom(...NAMES.slice(0, 4)), { nil: undefined }))
   .map(([own, name]) => (name === undefined ? own : { ...own, where: { [name]: { $exists: true } } }))
 const perhaps = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
+const severalOf = (one: fc.Arbitrary<Json>): fc.Arbitrary<unknown> =>
+  fc.oneof(
+    { weight: 3, arbitrary: one },
+    { weight: 1, arbitrary: fc.array(one, { minLength: 1, maxLength: 2 }) },
+  )
 
 const grants = fc.record(
   Object.fromEntries(
@@ -54,10 +59,10 @@ const grants = fc.record(
       subject,
       fc
         .record({
-          read: perhaps(conditional),
-          update: perhaps(conditional),
+          read: perhaps(severalOf(conditional)),
+          update: perhaps(severalOf(conditional)),
           delete: perhaps(fc.boolean()),
-          ...(subject === 'owner' ? {} : { create: perhaps(rule) }),
+          ...(subject === 'owner' ? {} : { create: perhaps(severalOf(rule)) }),
         })
         .map(tidy),
     ]),
@@ -94,7 +99,9 @@ const isMeant = (caller: Caller | null) => (subject: string) =>
 function knownTo({ granted, inDens }: Things, caller: Caller | null): ReadonlySet<string> {
   const subjects = SUBJECTS.filter(isMeant(caller))
   const rules = subjects.flatMap((subject) =>
-    Object.values(granted[subject] ?? {}).filter((one) => typeof one === 'object'),
+    Object.values(granted[subject] ?? {})
+      .flat()
+      .filter((one) => typeof one === 'object'),
   ) as readonly { pick?: string[]; omit?: string[] }[]
   const fields = rules.flatMap(({ pick = NAMES, omit = [] }) => pick.filter((name) => !omit.includes(name)))
   return new Set([...fields, ...subjects, ...(inDens.some((one) => subjects.includes(one)) ? ['dens'] : [])])
@@ -107,7 +114,10 @@ function configOf(
 ): Json {
   const known = additionalProperties ? NAMES : NAMES.slice(0, 4)
   const renamed = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.filter((name) => known.includes(name)).map(nameOf)
+    if (Array.isArray(value))
+      return value.flatMap((one) =>
+        typeof one === 'object' ? [renamed(one)] : known.includes(one) ? nameOf(one) : [],
+      )
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(
       Object.entries(value).map(([key, inner]) => [
@@ -131,7 +141,11 @@ function configOf(
       Object.fromEntries(
         Object.entries(rules).map(([operation, own]) => [
           operation,
-          typeof own === 'object' ? withoutHashes(operation, own as Json) : own,
+          Array.isArray(own)
+            ? own.map((one) => withoutHashes(operation, one as Json))
+            : typeof own === 'object'
+              ? withoutHashes(operation, own as Json)
+              : own,
         ]),
       ),
     ],

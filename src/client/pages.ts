@@ -63,7 +63,10 @@ const isTooMuch = (thrown: unknown): boolean =>
   isClientError(thrown) &&
   (/^4(14|31)$/.test(`${thrown.status}`) || thrown.errors.some(({ code }) => code === 'too_many'))
 
-/** Reads the documents with some ids that match a filter, in any order, in as many requests as it takes. */
+/**
+ * Reads the documents with some ids that match a filter, in any order, in as many requests as it takes. The ids must
+ * satisfy the condition of the filter on `_id`.
+ */
 export async function readByIds(
   list: List,
   ids: readonly string[],
@@ -72,9 +75,7 @@ export async function readByIds(
 ): Promise<ClientAnswer['body'][]> {
   if (ids.length === 0) return []
   if (ids.length <= MOST_IDS) {
-    const _id = { $in: ids }
-    // A filter with a condition on `_id` becomes a group, so that both conditions apply.
-    const parameters = { ...shown, q: Object(q)._id === undefined ? { ...q, _id } : { _id, $or: [q] } }
+    const parameters = { ...shown, q: { ...q, _id: { $in: ids } } }
     const documents: ClientAnswer['body'][] = []
     try {
       for await (const { items } of readPages(list, parameters, asked)) documents.push(...items)

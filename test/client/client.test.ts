@@ -59,6 +59,15 @@ describe('documents', () => {
     expect(await notes.count()).toBe(1)
   })
 
+  test('are replaced under an id only by a caller who may create them', async () => {
+    const { client } = setUp()
+    const account = { email: 'ann@a.b', password: 'secret' }
+    const { user } = await client.auth.register(account)
+    const users = client.collection('users')
+    expect(await caught(users.upsert(user._id, account))).toMatchObject({ code: 'forbidden' })
+    expect(await users.replace(user._id, account)).toMatchObject({ _id: user._id })
+  })
+
   test('are created together or not at all', async () => {
     const { notes } = setUp()
     const created = await notes.createMany([{ title: 'One' }, { title: 'Two' }])

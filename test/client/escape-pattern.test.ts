@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createClient, escapePattern } from '../../src/client/client.js'
-import { createTestService } from '../support/service.js'
+import { createCollectionService, createMemoryAdapter } from '../../src/index.js'
 
 // CONTRACT.md §7, "The client"
 
@@ -13,7 +13,7 @@ describe('a text in a pattern', () => {
   test.each([PRINTABLE, 'tab\t, line\nfeed', '"quoted"', 'ä𝄞 \u2028', '(?:a|b)*[^c]{2,}\\d$'])(
     'is found as it is: %j',
     async (text) => {
-      const notes = createClient<typeof config>(createTestService(config).handler).collection('notes')
+      const notes = createClient(createCollectionService(config, createMemoryAdapter())).collection('notes')
       await notes.create({ text: `before ${text} after` })
       await notes.create({ text: 'abc' })
       expect(await notes.count({ q: { text: { $regex: escapePattern(text) } } })).toBe(1)

@@ -29,7 +29,10 @@ export type WhereConfig = { readonly [path: string]: unknown }
 export interface ClaimConfig extends Commented {
   /** The collection of the documents. */
   readonly from: string
-  /** Selects the documents; may contain `"$user.<field>"` and `"$now"`, but no other claim. */
+  /**
+   * Selects the documents; may contain `"$user.<field>"`, `"$now"`, and beside `$in` and `$nin` `"$user.<claim>"` of a
+   * claim that uses no claims itself.
+   */
   readonly where: WhereConfig
   /** The field whose values the claim contains: `_id`, or a top-level field with a single value. */
   readonly take: string

@@ -203,8 +203,8 @@ const CLAIM: JsonSchema = object(
     where: {
       type: 'object',
       description:
-        'A filter in the query language that selects the documents of the claim. "$user.<field>" is the caller\'s own value, "$now" the time; other claims are not allowed.',
-      ...examples({ user: '$user._id', role: 'admin' }),
+        'A filter in the query language that selects the documents of the claim. "$user.<field>" is the caller\'s own value, "$now" the time, "$user.<claim>" the values of another claim, beside $in and $nin. A claim that uses claims cannot be used by a claim.',
+      ...examples({ user: '$user._id', role: 'admin' }, { team: { $in: '$user.teams' } }),
     },
     take: text(
       'The field whose values the claim contains: _id, or a top-level field of single values.',

@@ -308,7 +308,11 @@ test.each<[name: string, parts: Parts, warnings: readonly string[]]>([
     },
     [`${C}/where`, C, '/auth/claims/more'],
   ],
-  ['a claim compares ids with text', more({ role: { $in: '$user.own' } }, OWN), ['/auth/claims/own/where', '/auth/claims/more/where', '/auth/claims/more']],
+  [
+    'a claim compares ids with text',
+    more({ role: { $in: '$user.own' } }, OWN),
+    ['/auth/claims/own/where', '/auth/claims/more/where', '/auth/claims/more'],
+  ],
 
   ['its subject may create it', { joining: { user: { create: { set: USER } } } }, [C]],
   [

@@ -58,7 +58,11 @@ const mutants: readonly Mutant[] = [
     CLAIMS,
     breakReading((values) => values && { ...values, isWhole: true }),
   ],
-  ['a claim is lacking where its base is empty', CLAIMS, breakReading((values) => (values?.values.length ? values : undefined))],
+  [
+    'a claim is lacking where its base is empty',
+    CLAIMS,
+    breakReading((values) => (values?.values.length ? values : undefined)),
+  ],
   [
     'what was read for one value of a base is kept for all',
     '../../src/core/permissions/read-gate.js',
@@ -76,7 +80,12 @@ const mutants: readonly Mutant[] = [
 
 /** Changes the past of a claim that uses claims. */
 const breakPast =
-  (change: (past: ReturnType<typeof Past.createPast>, watched: Parameters<typeof Past.createPast>[2]) => object) =>
+  (
+    change: (
+      past: ReturnType<typeof Past.createPast>,
+      watched: Parameters<typeof Past.createPast>[2],
+    ) => object,
+  ) =>
   async (original: () => Promise<unknown>) => {
     const real = (await original()) as typeof Past
     const createPast: typeof real.createPast = (...args) => {
@@ -97,9 +106,21 @@ const breakPast =
 
 const streamMutants: readonly Mutant[] = [
   ['nobody looks at what a base is made of', PAST, breakPast(() => ({ isTouched: false }))],
-  ['a change of a base that changes nothing is told', PAST, breakPast(() => ({ wasAnother: async () => true }))],
-  ['a claim that was another one briefly is not noticed', PAST, breakPast(() => ({ wasAnother: async () => false }))],
-  ['a claim asks on for the values that its base had', PAST, breakPast((_, watched) => ({ at: () => watched }))],
+  [
+    'a change of a base that changes nothing is told',
+    PAST,
+    breakPast(() => ({ wasAnother: async () => true })),
+  ],
+  [
+    'a claim that was another one briefly is not noticed',
+    PAST,
+    breakPast(() => ({ wasAnother: async () => false })),
+  ],
+  [
+    'a claim asks on for the values that its base had',
+    PAST,
+    breakPast((_, watched) => ({ at: () => watched })),
+  ],
 ]
 
 const HISTORIES = { pairs: 60, writes: 50 }

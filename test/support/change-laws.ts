@@ -108,7 +108,13 @@ function drawWorld(random: Random): World {
     sort: [],
     ...(random.chance(0.3) ? { project: random.sample(['a', 'n', 'team'], 2) } : {}),
   }
-  return { permissions, isByUnit: random.chance(0.5), isOver: random.chance(0.4), query, isAnonymous: random.chance(0.1) }
+  return {
+    permissions,
+    isByUnit: random.chance(0.5),
+    isOver: random.chance(0.4),
+    query,
+    isAnonymous: random.chance(0.1),
+  }
 }
 
 /* Histories */

@@ -20,7 +20,11 @@ export const CLAIMS: Json = {
 
 /** The `teams` of a caller are those of all memberships, not over, in the units of their own. */
 export const CLAIMS_OVER: Json = {
-  teams: { from: 'memberships', where: { unit: { $in: '$user.units' }, isOver: { $ne: true } }, take: 'team' },
+  teams: {
+    from: 'memberships',
+    where: { unit: { $in: '$user.units' }, isOver: { $ne: true } },
+    take: 'team',
+  },
   units: { from: 'memberships', where: { user: '$user._id' }, take: 'unit' },
 }
 

@@ -1,4 +1,12 @@
-import { CLAIMS, CLAIMS_OVER, judgeBy, MEMBERSHIPS, membershipRules, memberships, withTeams } from './claim-worlds.js'
+import {
+  CLAIMS,
+  CLAIMS_OVER,
+  judgeBy,
+  MEMBERSHIPS,
+  membershipRules,
+  memberships,
+  withTeams,
+} from './claim-worlds.js'
 import fc from './fast-check.js'
 import { type OracleCaller, readersOf, viewsOf } from './oracle.js'
 import { type Account, account, callerIn, type Difference, type WriteSource } from './write-laws.js'

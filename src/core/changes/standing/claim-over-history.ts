@@ -112,7 +112,9 @@ class ClaimOverHistory implements PastClaim {
       past.push(states)
     }
     // Not sorted by the writes: `sort` moves `undefined`, which is the earliest, to the end.
-    const starts = new Map([...past.flat(), ...this.#askings].map(({ write }) => [this.#placeOf(write), write]))
+    const starts = new Map(
+      [...past.flat(), ...this.#askings].map(({ write }) => [this.#placeOf(write), write]),
+    )
     const periods: BasedPeriod[] = []
     for (const [from, write] of [...starts].sort(([a], [b]) => a - b)) {
       const isBegun = (one: { readonly write: number | undefined }): boolean =>

@@ -21,7 +21,9 @@ export function warnOfRules({ plan }: FinderScope, report: FindingReport): void 
     for (const [subject, rules] of rulesBySubject(collection)) {
       if (rules.some((rule) => identifier !== undefined && namesVariable(rule, identifier)))
         place.at(subject).fault('unverified_identifier', `${identifier} ${UNVERIFIED}`)
-      const loose = new Set(rules.flatMap(({ where, check }) => findLoose([where, check], collection, plan, written)))
+      const loose = new Set(
+        rules.flatMap(({ where, check }) => findLoose([where, check], collection, plan, written)),
+      )
       for (const message of loose) place.at(subject).fault('reusable_id', message)
     }
   }
@@ -82,16 +84,20 @@ function findLoose(
   { claims, collections }: Pick<ServicePlan, 'claims' | 'collections'>,
   { claims: written = {} }: AuthConfig,
 ): readonly string[] {
-  return wheres.flatMap(({ ways }) => ways.flat()).flatMap(({ path, variable }) => {
-    const claim = claims.get(claimIn(claims, variable) ?? '')
-    const field = paths.get(path)
-    if (!claim || !field) return []
-    const one = holdsIds(field)
-    const other = holdsIdsOf(claim, written[claim.name]?.take, collections)
-    if (one === other) return []
-    const text = one ? `${variable} contains strings, not references` : `${path} is a string, not a reference`
-    return [`${text}: after a document is deleted, anyone may create one with the same _id`]
-  })
+  return wheres
+    .flatMap(({ ways }) => ways.flat())
+    .flatMap(({ path, variable }) => {
+      const claim = claims.get(claimIn(claims, variable) ?? '')
+      const field = paths.get(path)
+      if (!claim || !field) return []
+      const one = holdsIds(field)
+      const other = holdsIdsOf(claim, written[claim.name]?.take, collections)
+      if (one === other) return []
+      const text = one
+        ? `${variable} contains strings, not references`
+        : `${path} is a string, not a reference`
+      return [`${text}: after a document is deleted, anyone may create one with the same _id`]
+    })
 }
 
 const IDS: readonly string[] = ['_id', 'createdBy']
@@ -216,18 +222,17 @@ const isClaimed = ({ path, kind }: Demand, name: string): boolean => path === na
 const isAgreed = ({ path, kind }: Demand, agreeing: readonly Field[]): boolean =>
   kind !== 'other' && agreeing.some((field) => field.path === path)
 
-const givesOthers: Judge = ({ claim, collection }, rule, operation) => {
+const givesOthers: Judge = ({ claim, collection, take }, rule, operation) => {
   if (operation === 'update' || differs(claim.where.ways, rule.check.ways)) return false
   const demands = claim.where.ways.flat()
   const subjects = demands.filter(({ variable }) => variable !== undefined && variable !== NOW)
+  const isOwn = (path: string): boolean =>
+    isVariable(rule.set.get(path)) ||
+    eachWayHas(rule.check.ways, (other) => other.path === path && other.kind === 'caller')
   // Several callers may have the same value of a base.
   const isShared = ({ variable = '' }: Demand): boolean => claim.bases.includes(userPathOf(variable) ?? '')
   const isPinned = subjects.some(
-    (subject) =>
-      !isShared(subject) &&
-      (subject.path === 'createdBy' ||
-        isVariable(rule.set.get(subject.path)) ||
-        eachWayHas(rule.check.ways, (other) => other.path === subject.path && other.kind === 'caller')),
+    (subject) => !isShared(subject) && (subject.path === 'createdBy' || isOwn(subject.path)),
   )
   const fills = (demand: Demand): boolean =>
     demand.kind === 'other' ||
@@ -235,7 +240,9 @@ const givesOthers: Judge = ({ claim, collection }, rule, operation) => {
     rule.set.has(topOf(demand)) ||
     topOf(demand).startsWith('_') ||
     hasDefault(collection.fields, topOf(demand))
-  return !isPinned && demands.every(fills) && !isBounded(collection, new Set(subjects.map(topOf)))
+  // If each caller adds only an own value, a unique index limits what one of them adds.
+  const few = [...subjects.map(topOf), ...(claim.bases.length > 0 && isOwn(take) ? [take] : [])]
+  return !isPinned && demands.every(fills) && !isBounded(collection, new Set(few))
 }
 
 const hasDefault = (fields: readonly Field[], name: string): boolean => {

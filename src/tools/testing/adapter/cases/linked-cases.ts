@@ -131,12 +131,16 @@ async function compareMoment(first: StorageAdapter, second: StorageAdapter): Pro
  * pass.
  */
 export const linkedCases: readonly AdapterCase[] = [
-  pairCase('together: lists are as if one was read after another, at one moment', PLANS, async (first, second) => {
-    if (!first.listTogether) return
-    await first.write(WRITES, {})
-    for (const limit of [100, 2]) await compareTogether(first, limit)
-    await compareMoment(first, second)
-  }),
+  pairCase(
+    'together: lists are as if one was read after another, at one moment',
+    PLANS,
+    async (first, second) => {
+      if (!first.listTogether) return
+      await first.write(WRITES, {})
+      for (const limit of [100, 2]) await compareTogether(first, limit)
+      await compareMoment(first, second)
+    },
+  ),
   pairCase(
     'linked: a document and what follows from it are as if one was read after another',
     PLANS,

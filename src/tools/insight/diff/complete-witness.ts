@@ -8,7 +8,7 @@ import { and, type FieldRef, type Filter, isId, not, type Scalar } from '../../.
 import { matches } from '../../../core/filter/matches.js'
 import { isUuid } from '../../../core/json/uuid.js'
 import { ALL_PROPERTIES, EVERYONE, type Rule } from '../../../core/permissions/grants.js'
-import { USER } from '../../../core/query/variable.js'
+import { type ClaimValues, USER } from '../../../core/query/variable.js'
 import { ANYWHERE } from '../../../core/query/where.js'
 import type { JsonObject } from '../../../core/types.js'
 import { whereHolds } from './model/conditions.js'
@@ -139,13 +139,17 @@ const isTaken = ({ validate }: Collection, document: JsonObject): boolean =>
  */
 export function completeWitness(witness: Witness, held: HeldNames, plans: Plans): Witness {
   // Claims with more conditions come first, because their documents often give the other claims too.
+  // Claims that use claims come last: their documents depend on the values of these.
+  const find = (name: string): readonly Claim[] =>
+    [plans.after.claims.get(name) ?? plans.before.claims.get(name)].filter((claim) => claim !== undefined)
   const claims = [...held.names]
-    .flatMap((name) => plans.after.claims.get(name) ?? plans.before.claims.get(name) ?? [])
+    .flatMap(find)
     .sort((a, b) => (b.where.ways[0]?.length ?? 0) - (a.where.ways[0]?.length ?? 0))
+    .sort((a, b) => a.bases.length - b.bases.length)
   for (const text of SOME_TEXTS) {
-    const caller = findCaller(witness.caller, claims, held, text)
+    const caller = findCaller(witness.caller, { claims, find }, held, text)
     if (caller === undefined) break
-    const bound = claims.map((claim) => bind(claim, caller, { now: witness.now, held }))
+    const bound = claims.map((claim) => bind(claim, caller, { now: witness.now, held, find }))
     const documents = findGiving(witness, bound, held, plans)
     if (documents) return { ...witness, caller, documents }
   }
@@ -164,8 +168,8 @@ function findGiving(
     const fixture = createFixture(plans, witness.documents)
     if (!bound.every((one) => give(fixture, one, beside))) continue
     addAllTargets(fixture, witness)
-    const given = bound.flatMap(({ claim, filter }): [string, readonly Scalar[]][] =>
-      filter ? [[claim.name, [...new Set(valuesOf(fixture, claim, filter))]]] : [],
+    const given = bound.flatMap((one): [string, readonly Scalar[]][] =>
+      one.filterIn(fixture) ? [[one.claim.name, valuesIn(fixture, one)]] : [],
     )
     if (held.staysWith(new Map(given))) return fixture.written()
   }
@@ -193,13 +197,14 @@ const SOME_TEXTS = ['a', 'something else']
  */
 function findCaller(
   written: WitnessCaller,
-  claims: readonly Claim[],
+  { claims, find }: { readonly claims: readonly Claim[]; readonly find: BindingScope['find'] },
   { names, claims: held }: HeldNames,
   text: string,
 ): WitnessCaller | undefined {
   if (claims.length === 0) return written
-  const asked = claims.flatMap(({ name, where, bases }) =>
-    held.has(name) && where.kind === 'bound'
+  const all = claims.flatMap((claim) => (held.has(claim.name) ? [claim, ...claim.bases.flatMap(find)] : []))
+  const asked = all.flatMap(({ where, bases }) =>
+    where.kind === 'bound'
       ? where.variables.filter((one) => one.startsWith(USER) && !bases.includes(one.slice(USER.length)))
       : [],
   )
@@ -215,39 +220,73 @@ function findCaller(
   return { ...caller, ...Object.fromEntries(lacking.map((name) => [name, text])) }
 }
 
-/** A claim of one caller, and its required values. `filter` is `undefined` if the caller cannot have the claim. */
+/** A claim of one caller, and its required values. */
 interface ClaimBinding {
   readonly claim: Claim
-  readonly filter: Filter | undefined
-  readonly values: readonly Scalar[]
+  /** The filter of its documents, with the values that its bases have; `undefined` if the caller cannot have the claim. */
+  readonly filterIn: (fixture: Fixture) => Filter | undefined
+  /** The values; `undefined` for a base with any values. */
+  readonly values: readonly Scalar[] | undefined
+  readonly bases: readonly ClaimBinding[]
 }
 
-const bind = (
-  claim: Claim,
-  caller: WitnessCaller,
-  { now, held }: { now: string; held: HeldNames },
-): ClaimBinding => ({
-  claim,
-  filter: bindClaim(claim, { user: caller && { ...caller, _id: caller.id }, now }),
-  values: held.claims.get(claim.name) ?? [],
-})
+interface BindingScope {
+  readonly now: string
+  readonly held: HeldNames
+  readonly find: (name: string) => readonly Claim[]
+}
+
+function bind(claim: Claim, caller: WitnessCaller, { now, held, find }: BindingScope): ClaimBinding {
+  const bases = claim.bases.flatMap(find).map((base) => bind(base, caller, { now, held, find }))
+  const isNamed = held.names.has(claim.name)
+  return {
+    claim,
+    filterIn(fixture) {
+      const read = new Map(
+        bases.flatMap((base): [string, ClaimValues][] =>
+          base.filterIn(fixture)
+            ? [[base.claim.name, { values: valuesIn(fixture, base), isWhole: true }]]
+            : [],
+        ),
+      )
+      const claims = {
+        has: (name: string) => claim.bases.includes(name),
+        get: (name: string) => read.get(name),
+      }
+      return bindClaim(claim, { user: caller && { ...caller, _id: caller.id }, now, claims })
+    },
+    values: isNamed ? (held.claims.get(claim.name) ?? []) : undefined,
+    bases,
+  }
+}
 
 /** Adds documents that give a claim its values, but give the claims in `beside` no value that they should not have. */
-function give(
-  fixture: Fixture,
-  { claim, filter, values }: ClaimBinding,
-  beside: readonly ClaimBinding[],
-): boolean {
+function give(fixture: Fixture, bound: ClaimBinding, beside: readonly ClaimBinding[]): boolean {
+  const { claim, values = [], bases } = bound
+  if (values.length > 0) for (const base of bases) giveAny(fixture, base)
+  const filter = bound.filterIn(fixture)
   if (!filter) return values.length === 0
   return values.every((value) => {
     if (valuesOf(fixture, claim, filter).includes(value)) return true
-    const others = beside.flatMap((other): Filter[] =>
-      other.filter && other.claim.from === claim.from && !other.values.includes(value)
-        ? [not(other.filter)]
-        : [],
-    )
+    const others = beside.flatMap((other): Filter[] => {
+      const unwanted = other.claim.from === claim.from && other.values?.includes(value) === false
+      const filter = unwanted ? other.filterIn(fixture) : undefined
+      return filter ? [not(filter)] : []
+    })
     return fixture.add(claim.from, and([filter, { kind: 'eq', field: claim.taken, value }, ...others]))
   })
+}
+
+/** Adds a document that gives a base some value, unless rules use the base itself, or it has a value. */
+function giveAny(fixture: Fixture, base: ClaimBinding): void {
+  const filter = base.filterIn(fixture)
+  if (!filter || base.values || valuesIn(fixture, base).length > 0) return
+  fixture.add(base.claim.from, and([filter, { kind: 'present', field: base.claim.taken }]))
+}
+
+const valuesIn = (fixture: Fixture, { claim, filterIn }: ClaimBinding): readonly Scalar[] => {
+  const filter = filterIn(fixture)
+  return filter ? [...new Set(valuesOf(fixture, claim, filter))] : []
 }
 
 /** Returns the values that the documents of a fixture give to a claim. */

@@ -44,6 +44,7 @@ const teams = (permissions: object, more: Json = {}): Json => ({
       ofOrg: { from: 'members', where: { user: '$user.org' }, take: 'team' },
       open: { from: 'teams', where: { open: true }, take: '_id' },
       own: { from: 'docs', where: { createdBy: '$user._id' }, take: '_id' },
+      around: { from: 'members', where: { team: { $in: '$user.teams' }, role: 'admin' }, take: 'team' },
     },
   },
 })
@@ -153,6 +154,13 @@ describe('the witness of each difference can be run', () => {
       'two claims',
       teams({ user: { read: within('adminOf') } }),
       teams({ user: { read: within('teams') } }),
+      HOST,
+    ],
+    ['a claim that uses a claim', teams({}), teams({ user: { read: within('around') } }), HOST],
+    [
+      'a claim that uses a claim, no longer',
+      teams({ user: { read: { where: { $or: [{ title: 'x' }, within('around').where] } } } }),
+      teams({ user: { read: { where: { title: 'x' } } } }),
       HOST,
     ],
     ['a claim by a field of the caller', teams({}), teams({ user: { read: within('ofOrg') } }), HOST],
@@ -305,5 +313,15 @@ test('what claims over accounts mean follows from which accounts count', () => {
       pointer: '/auth/requireVerified',
       follows: ['/collections/docs/permissions/user/read'],
     }),
+  ])
+})
+
+test('a claim that changes names the rules that use it, and those of claims that use it', () => {
+  const before = teams({ user: { read: within('around') } })
+  const after = structuredClone(before) as { auth: { claims: { teams: { where: object } } } }
+  after.auth.claims.teams.where = { user: '$user._id', role: 'reader' }
+  const differences = comparePermissions(before as Config, after as never, HOST)
+  expect(differences).toMatchObject([
+    { pointer: '/auth/claims/teams', follows: ['is used by /collections/docs/permissions/user/read'] },
   ])
 })

@@ -13,6 +13,8 @@ import { isSilencing, readSilences } from './config/silences.js'
 import { createConsumers } from './consumers/create-consumers.js'
 import type { Consumer } from './consumers/types.js'
 import { compileWrites } from './documents/write/compile-write.js'
+import { withFullRights } from './documents/write/full-rights.js'
+import { isCreator } from './documents/write/new-document.js'
 import { type Before, createHooks } from './hooks/create-hooks.js'
 import { createHookPort } from './hooks/routes/hook-port.js'
 import type { CollectionHooks, OptionsFor } from './hooks/types.js'
@@ -20,12 +22,14 @@ import type { Hooks } from './hooks/where-hooked.js'
 import { type Answer, type PlainEdge, RESPOND } from './http/answer.js'
 import { createForwardedWarning } from './http/client-address.js'
 import { createFetchHandler } from './http/fetch-edge.js'
-import { createAskHost, createIdentify, identifyAs } from './http/identify.js'
+import { CREATOR, createAskHost, createIdentify, identifyAs, identifyAsSystem } from './http/identify.js'
+import { createIdentifyRequest } from './http/identify-request.js'
 import { internalProblem } from './http/problem.js'
 import { createRespond, type RespondOptions } from './http/respond.js'
 import { createRoutes } from './http/routes/find-route.js'
 import type { DescribeService } from './http/routes/route.js'
 import { ROUTES } from './http/routes/table.js'
+import { type Expectations, requireOptions } from './options.js'
 import { type Call, compileRules, type Service } from './request/call.js'
 import { createClock, readClock } from './request/clock.js'
 import { UNHURRIED } from './request/deadline.js'
@@ -38,7 +42,15 @@ import { createLogger } from './start/logger.js'
 import { createUpkeep } from './start/upkeep.js'
 import type { StorageAdapter } from './storage.js'
 import type { Hasher } from './types/host.js'
-import type { Caller, Config, Handler, JsonObject, ServiceOptions } from './types.js'
+import type {
+  Caller,
+  CollectionService,
+  Config,
+  Handler,
+  JsonObject,
+  ServiceOptions,
+  SystemOptions,
+} from './types.js'
 
 /**
  * Turns a configuration into one function that handles web-standard requests. It is synchronous and opens nothing: the
@@ -68,7 +80,7 @@ export function createCollectionService<
   config: C,
   adapter: StorageAdapter = createMemoryAdapter(),
   options: OptionsFor<NoInfer<C>, K, F> = {},
-): Handler<FilledBy<C, F>> {
+): CollectionService<FilledBy<C, F>> {
   return assembleService(config, adapter, options, AS_IT_IS)
 }
 
@@ -86,7 +98,7 @@ export function assembleService<C>(
   adapter: StorageAdapter,
   options: GivenOptions,
   adjust: (service: Service) => Service,
-): Handler<C> {
+): CollectionService<C> {
   const { plan, accounts, logger } = compilePlan(config, adapter, options)
   const now = options.now ? readClock(options.now) : Date.now
   const clock = createClock(now)
@@ -130,14 +142,22 @@ export function assembleService<C>(
   const upkeep = accounts
     ? createUpkeep({ background, now, clock, hasDeliveries: deliver !== undefined })
     : undefined
-  const describe = createDescribeLate(plain, options)
   const monitor = new HealthMonitor({ service: plain, life, createStore, lastWrite })
   const { health = true } = options
+  const createMount = (service: Service): ServiceMount => {
+    const describe = createDescribeLate(service, options)
+    return {
+      streams: plan.log ? new ChangeStreams(service, log, store) : undefined,
+      describe,
+      routes: createRoutes(ROUTES, service, {
+        isDescribed: describe !== undefined,
+        hasHealth: health !== false,
+      }),
+    }
+  }
   const common = {
-    streams: plan.log ? new ChangeStreams(plain, log, store) : undefined,
-    describe,
+    ...createMount(plain),
     health: health === false ? undefined : { check: monitor.check, isDetailed: health === 'detailed' },
-    routes: createRoutes(ROUTES, plain, { isDescribed: describe !== undefined, hasHealth: health !== false }),
     host: options,
     basePath: withoutSlash(options.basePath ?? ''),
     publicPath: options.publicPath === undefined ? undefined : withoutSlash(options.publicPath),
@@ -153,7 +173,7 @@ export function assembleService<C>(
     track: life.track,
     trackAnswer: life.trackAnswer,
   }
-  return createHandlers(plain, common, { life, monitor })
+  return createHandlers(plain, common, { life, monitor, createMount })
 }
 
 /** Compiles a configuration, and logs its warnings. Throws `ConfigError`, also for invalid options. */
@@ -186,45 +206,80 @@ function compilePlan(config: unknown, adapter: StorageAdapter, options: GivenOpt
 
 type Compiled = Pick<Service, 'plan' | 'accounts' | 'logger'>
 
-/** Creates the handlers of a service: the one that identifies callers, and those that `as` returns. */
+/** The parts of a handler that depend on the permissions of its service. */
+type ServiceMount = Pick<RespondOptions, 'streams' | 'describe' | 'routes'>
+
+/** How a handler identifies callers. */
+type Identification = Pick<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes'>
+
+/** The parts of a service that all its handlers share. */
+interface SharedParts {
+  readonly life: Lifecycle
+  readonly monitor: HealthMonitor
+  readonly createMount: (service: Service) => ServiceMount
+}
+
+/** Creates the handlers of a service: the one that identifies callers, and those that `as` and `system` return. */
 function createHandlers<C>(
   plain: Service,
-  common: Omit<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes'> & { readonly host: GivenOptions },
-  { life, monitor }: { readonly life: Lifecycle; readonly monitor: HealthMonitor },
-): Handler<C> {
-  const { host, streams, basePath } = common
+  common: Omit<RespondOptions, keyof Identification> & { readonly host: GivenOptions },
+  { life, monitor, createMount }: SharedParts,
+): CollectionService<C> {
+  const { host, basePath } = common
   const fail = (cause: unknown): Answer => {
     const requestId = crypto.randomUUID()
     plain.logger.error('request failed', { requestId, cause })
     return internalProblem(requestId)
   }
+  let full: (ServiceMount & { readonly service: Service }) | undefined
+  /** Returns the service with full rights. It is compiled when it is first needed: many hosts never need it. */
+  const openFull = (): NonNullable<typeof full> => {
+    if (full) return full
+    const right = withFullRights(service)
+    full = { service: right, ...createMount(right) }
+    return full
+  }
   const hooks = readHooks(host.hooks ?? {})
-  const service =
-    hooks.size > 0 ? addHooks(plain, createHooks(plain, hooks, createHookPort(common, fail))) : plain
-  const createHandler = (
-    identity: Pick<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes'>,
-  ): Handler<C> => {
-    const respond = createRespond(service, { ...common, ...identity })
+  const service: Service =
+    hooks.size > 0
+      ? addHooks(plain, createHooks(plain, hooks, createHookPort(plain, common, openFull, fail)))
+      : plain
+  const createHandler = (of: Service, options: Identification & Partial<ServiceMount>): Handler<C> => {
+    const respond = createRespond(of, { ...common, ...options })
     const edge: PlainEdge = { [RESPOND]: respond }
     return Object.assign(createFetchHandler(respond, fail), edge, {
       basePath,
       ready: async () => life.open(),
       close: () => {
-        streams?.close()
+        for (const { streams } of [common, ...(full ? [full] : [])]) streams?.close()
         return life.close()
       },
       drain: monitor.drain,
       health: monitor.check,
       as: (caller: Caller | null) =>
-        createHandler({ identify: identifyAs(caller), askHost: undefined, hasAccountRoutes: false }),
+        createHandler(service, { ...WITHOUT_ACCOUNTS, identify: identifyAs(caller) }),
     })
   }
-  return createHandler({
-    identify: createIdentify(service, host.authenticate),
-    askHost: createAskHost(host.authenticate),
+  const askHost = createAskHost(host.authenticate)
+  const handler = createHandler(service, {
+    identify: createIdentify(service, askHost),
+    askHost,
     hasAccountRoutes: service.accounts !== null,
   })
+  return Object.assign(handler, {
+    identify: createIdentifyRequest(service, { ...common, authenticate: host.authenticate }),
+    system: (options: SystemOptions = {}) => {
+      requireOptions(options, SYSTEM_OPTIONS)
+      const { service: right, ...mount } = openFull()
+      return createHandler(right, { ...mount, ...WITHOUT_ACCOUNTS, identify: identifyAsSystem(options.as) })
+    },
+  })
 }
+
+/** The parts of a handler for one caller, whom the host names. */
+const WITHOUT_ACCOUNTS = { askHost: undefined, hasAccountRoutes: false } as const
+
+const SYSTEM_OPTIONS: Expectations = { as: [isCreator, CREATOR] }
 
 /** Returns a service with hooks, which its writes run. */
 const addHooks = (service: Service, hooks: Hooks<Call>): Service => ({

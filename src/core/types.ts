@@ -240,6 +240,50 @@ export interface ServiceOptions {
   readonly health?: boolean | 'detailed'
 }
 
+/** The options of `system`. */
+export interface SystemOptions {
+  /**
+   * The id that becomes `createdBy` of new documents and `by` of changes. Default: none, so these are `null`. It gives
+   * no rights and need not be the id of an account.
+   */
+  readonly as?: string
+}
+
+/** The caller of a request (CONTRACT.md §7, "Who calls"). */
+export interface IdentifiedCaller {
+  readonly id: string
+  /** The roles of the caller, without `*`, `user` and `owner`. */
+  readonly roles: readonly string[]
+  /**
+   * Reads a claim of the caller. Resolves with `null` if the caller lacks the claim. Rejects with a `TypeError` if the
+   * configuration declares no claim of this name.
+   */
+  claims(name: string): Promise<IdentifiedClaim | null>
+}
+
+/** The values of a claim. */
+export interface IdentifiedClaim {
+  /** The distinct values, the oldest document's first. */
+  readonly values: readonly (string | number | boolean)[]
+  /** Whether these are all values. False if the claim has more than 1,000 documents. */
+  readonly isAll: boolean
+}
+
+/** The handler that `createCollectionService` returns. */
+export interface CollectionService<C = unknown> extends Handler<C> {
+  /**
+   * Returns a handler of the same service with full rights, for code of the host (CONTRACT.md §7, "Full rights"): rules
+   * do not apply; validation, references, uniqueness and limits do. It ignores `Authorization` and has no `/auth`
+   * routes. Throws `ConfigError` for an unknown option, and for an `as` that no caller could have.
+   */
+  system(options?: SystemOptions): Handler<C>
+  /**
+   * Identifies the caller of a request, for routes of the host. Resolves with `null` for an anonymous caller, and for a
+   * session that is invalid or has ended. Rejects with the error that `authenticate` throws, and if the storage fails.
+   */
+  identify(request: Request): Promise<IdentifiedCaller | null>
+}
+
 /** The service as a function of a web-standard request. It never rejects and never throws. */
 export interface Handler<C = unknown> {
   // Frameworks pass up to two more arguments. A handler that accepts a further one would look like an error handler of

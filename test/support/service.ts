@@ -1,12 +1,13 @@
 import { expect } from 'vitest'
 import {
   type Caller,
+  type CollectionService,
   type Config,
   createCollectionService,
   createMemoryAdapter,
-  type Handler,
   type OptionsFor,
   type StorageAdapter,
+  type SystemOptions,
 } from '../../src/index.js'
 import { createTestHasher } from '../../src/tools/testing/index.js'
 import { holdOthers, takeFaults } from './judged.js'
@@ -32,12 +33,14 @@ export interface SendOptions {
   readonly token?: string
   /** On the host's word. */
   readonly caller?: Caller | null
+  /** With full rights. */
+  readonly system?: SystemOptions
   /** This case is allowed to answer 5xx. */
   readonly mayFail?: boolean
 }
 
 export interface TestService {
-  readonly handler: Handler
+  readonly handler: CollectionService
   readonly adapter: StorageAdapter
   readonly logged: unknown[][]
   send(line: string, options?: SendOptions): Promise<Sent>
@@ -87,7 +90,8 @@ export function createTestService(
       init.body = sent.raw
       init.duplex = 'half'
     }
-    const target = sent.caller === undefined ? handler : handler.as(sent.caller)
+    const asCaller = sent.caller === undefined ? handler : handler.as(sent.caller)
+    const target = sent.system ? handler.system(sent.system) : asCaller
     const url = encodePath(path.join(' '))
     const answer = await checkAnswer(
       await target(new Request(`http://service.test${url}`, init)),

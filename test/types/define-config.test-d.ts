@@ -2,6 +2,7 @@ import { expectTypeOf } from 'vitest'
 import imported from '../../examples/config.json' with { type: 'json' }
 import {
   type CollectionName,
+  type CollectionService,
   type CollectionsOf,
   type Config,
   type CreateBodyOf,
@@ -216,7 +217,8 @@ expectTypeOf({ name: 'a', anything: 5 }).toExtend<CreateBodyOf<C, 'bags'>>()
 // @ts-expect-error There is no such collection.
 expectTypeOf<DocumentOf<C, 'post'>>().toBeAny
 
-expectTypeOf(createCollectionService(config)).toEqualTypeOf<Handler<C>>()
+expectTypeOf(createCollectionService(config)).toEqualTypeOf<CollectionService<C>>()
+expectTypeOf(createCollectionService(config).system()).toEqualTypeOf<Handler<C>>()
 expectTypeOf(createCollectionService(config).as(null)).toEqualTypeOf<Handler<C>>()
 expectTypeOf<Handler<C>>().toExtend<Handler>()
 

@@ -3,10 +3,10 @@ import imported from '../../examples/config.json' with { type: 'json' }
 import { type CreateBodyOf, createClient, type DocumentOf } from '../../src/client/client.js'
 import {
   type CollectionHooks,
+  type CollectionService,
   createCollectionService,
   createMemoryAdapter,
   defineConfig,
-  type Handler,
   type HookChange,
 } from '../../src/index.js'
 import { describeApi } from '../../src/tools/insight/index.js'
@@ -81,8 +81,10 @@ expectTypeOf(createClient<typeof service>('').collection).parameter(0).toEqualTy
 // Where nothing is filled, the type of the service is that of its configuration.
 expectTypeOf(
   createCollectionService(config, createMemoryAdapter(), { hooks: { posts: { before: () => undefined } } }),
-).toEqualTypeOf<Handler<Config>>()
-expectTypeOf(createCollectionService(config, createMemoryAdapter(), {})).toEqualTypeOf<Handler<Config>>()
+).toEqualTypeOf<CollectionService<Config>>()
+expectTypeOf(createCollectionService(config, createMemoryAdapter(), {})).toEqualTypeOf<
+  CollectionService<Config>
+>()
 
 // A hook of its own says what it fills.
 const numbering: CollectionHooks<Config, 'tickets', 'number'> = {

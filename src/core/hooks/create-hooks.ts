@@ -10,7 +10,7 @@ import type { JsonObject } from '../types.js'
 import { applySet } from './apply-set.js'
 import { createOwnRight, type InOwnRight } from './own-right.js'
 import { runTogether } from './run-together.js'
-import { showCaller, showChange } from './show-change.js'
+import { showCaller, showChange, showSystem } from './show-change.js'
 import type { HookApi, HookChange } from './types.js'
 import type { Hooks, PlannedWrite, SettledWrite } from './where-hooked.js'
 
@@ -57,18 +57,29 @@ export type Before = (change: HookChange) => unknown
 export interface HookPort {
   /**
    * Creates the `api` of a hook: the service as the caller of the write sees it, after all earlier writes of the same
-   * request. `reenter` is called after each response.
+   * request, and in `system` with full rights. `reenter` is called after each response.
    */
   openApi(call: Call, reenter: () => void): HookApi
   /** Returns the validation errors that the operations would have in a batch. */
   judge(operations: readonly unknown[]): readonly Fault[]
   /**
-   * Returns a call with the read rights that the caller has before the write, for `perform`. The claims for these
-   * rights are read now if an operation writes or has entity tags, because the write may change them.
+   * Returns the readers of the documents before the write. The claims for their rights are read now if an operation
+   * writes or has entity tags, because the write may change them.
    */
-  openReportTo(call: Call, operations: readonly JsonObject[]): Promise<Call>
-  /** Runs an operation with the rights of `own`. Its entity tags are those that the caller of `reportTo` sees. */
-  perform(own: Call, operation: JsonObject, reportTo: Call): Promise<void>
+  openReaders(call: Call, operations: readonly JsonObject[]): Promise<Readers>
+  /**
+   * Runs an operation with the rights of `own`. Its entity tags are those that `api` sees, or, with `system`, those of
+   * whole documents.
+   */
+  perform(own: Call, operation: JsonObject, api: Call): Promise<void>
+}
+
+/** The calls with the read rights before a write. They differ only for a write with full rights. */
+interface Readers {
+  /** The call to whose caller the added operations are reported. */
+  readonly reportTo: Call
+  /** The call that sees what `api` shows. */
+  readonly api: Call
 }
 
 /** Creates the hooks of a service (CONTRACT.md §9, "Before a write"), by collection. */
@@ -130,10 +141,10 @@ async function askHook(call: Call, write: PlannedWrite, hook: Hook): Promise<Set
     const operations = also as readonly JsonObject[]
     for (const given of [set, ...operations.map(({ body }) => body)])
       for (const name of isObject(given) ? Object.keys(given) : []) call.shared?.chosen.add(name)
-    const reportTo = await hook.port.openReportTo(call, operations)
+    const readers = await hook.port.openReaders(call, operations)
     return {
       fields: await settle(call, write, set),
-      behind: also.length > 0 ? () => performAll(call, operations, reportTo, hook) : undefined,
+      behind: also.length > 0 ? () => performAll(call, operations, readers, hook) : undefined,
     }
   } catch (thrown) {
     throw isServiceError(thrown) ? thrown : new Error(`${hook.name} failed`, { cause: thrown })
@@ -159,7 +170,8 @@ const NO_FIELDS: JsonObject = {}
 
 /** Runs a hook and waits for its result. Only errors of `refuse` reach the response. */
 async function runHook(call: Call, write: PlannedWrite, { name, before, port }: Hook): Promise<unknown> {
-  const { deadline, caller } = call
+  const { deadline, caller, service } = call
+  const isSystem = service.hasFullRights === true
   let isOver = false
   const stopListening = deadline.onOver(() => {
     isOver = true
@@ -172,7 +184,8 @@ async function runHook(call: Call, write: PlannedWrite, { name, before, port }: 
   try {
     const change = {
       ...showChange(write),
-      caller: showCaller(caller),
+      caller: isSystem ? showSystem(caller) : showCaller(caller),
+      isSystem,
       api: port.openApi(call, reenter),
       signal: deadline.signal,
     }
@@ -220,14 +233,14 @@ function blameHook(what: string, thrown: unknown): unknown {
 async function performAll(
   call: Call,
   also: readonly JsonObject[],
-  reportTo: Call,
+  { reportTo, api }: Readers,
   hook: Hook,
 ): Promise<void> {
   countAdded(call, also.length)
   for (const [i, operation] of also.entries()) {
     const blame = (thrown: unknown): unknown => blameHook(`${hook.name}: also/${i}`, thrown)
     try {
-      await hook.port.perform(hook.inOwnRight(reportTo, blame), operation, reportTo)
+      await hook.port.perform(hook.inOwnRight(reportTo, blame), operation, api)
     } catch (thrown) {
       throw blame(thrown)
     }

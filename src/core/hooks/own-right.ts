@@ -1,34 +1,8 @@
-import type { Collection, ServicePlan } from '../config/plan.js'
-import { compileWrites } from '../documents/write/compile-write.js'
-import {
-  ALL_PROPERTIES,
-  type CompiledPermissions,
-  EVERYONE,
-  type Mentions,
-  type Rule,
-} from '../permissions/grants.js'
+import { withFullRights } from '../documents/write/full-rights.js'
 import { whenReady } from '../promises.js'
-import { ANYWHERE } from '../query/where.js'
-import { Call, compileRules, type Service } from '../request/call.js'
+import { Call, type Service } from '../request/call.js'
 import type { Attempt } from '../request/store/attempt.js'
 import { refuseTaken, type Store } from '../request/store.js'
-
-/** The rule for operations with the rights of the service itself: it allows everything. */
-export const EVERYTHING: Rule = {
-  subject: EVERYONE,
-  place: '',
-  properties: ALL_PROPERTIES,
-  where: ANYWHERE,
-  check: ANYWHERE,
-  set: new Map(),
-  acceptsRole: true,
-  claims: [],
-}
-
-const grants: Mentions = new Map([[EVERYONE, [EVERYTHING]]])
-/** No required field may be missing, because no hook runs for these writes and fills it. */
-const NOTHING: ReadonlySet<string> = new Set()
-const permissions: CompiledPermissions = { create: grants, read: grants, update: grants, delete: grants }
 
 /**
  * Creates a call with the rights of the service itself, within the request and with the caller of `reportTo`, which
@@ -43,21 +17,9 @@ export type BlameHook = (thrown: unknown) => unknown
  * Creates an `InOwnRight`. No permission restricts its calls, and no hook runs for them. Schemas, references, unique
  * fields and limits still apply.
  */
-export function createOwnRight(service: Service): InOwnRight {
-  const collections = new Map(
-    Array.from(service.plan.collections, ([name, collection]): [string, Collection] => [
-      name,
-      { ...collection, permissions, fills: NOTHING },
-    ]),
-  )
-  const plan: ServicePlan = { ...service.plan, collections }
-  const { hooks, trace, ...unhooked } = service
-  const right: Service = {
-    ...unhooked,
-    plan,
-    ...compileRules(plan, service.logger),
-    writes: compileWrites({ plan, accounts: service.accounts }),
-  }
+export function createOwnRight({ hooks: _, ...service }: Service): InOwnRight {
+  // No required field may be missing, because no hook runs for these writes and fills it.
+  const right = withFullRights(service, { fills: new Set() })
   return (reportTo, blame) => {
     const { service, deadline, store, caller, shared, binding } = reportTo
     const { now, clock } = service

@@ -7,7 +7,17 @@ import type { Caller, JsonObject, MaybePromise, ServiceOptions } from '../types.
  * The service for reads within a hook: answers GET and HEAD with the rights of the caller, and shows the effects of
  * earlier writes of the same request. Any other method returns 405. `createClient` accepts it.
  */
-export interface HookApi<C = unknown> {
+export interface HookApi<C = unknown> extends HookReader<C> {
+  /**
+   * The service with full rights (CONTRACT.md §7, "Full rights"), for reads that the caller may not do. What a GET of a
+   * document showed, or that the document is absent, must still be so when the write takes effect; otherwise the
+   * service evaluates the write again. Nothing is required about lists, counts and expanded references.
+   */
+  readonly system: HookReader<C>
+}
+
+/** A handler of GET and HEAD within a hook. */
+export interface HookReader<C = unknown> {
   (request: Request): Promise<Response>
   /** The prefix of its paths, the same as that of the service. */
   readonly basePath?: string
@@ -19,6 +29,8 @@ export interface HookApi<C = unknown> {
 interface ChangeContext<C> {
   /** The caller as the host or the service identified it; `null` for an anonymous caller. */
   readonly caller: Caller | null
+  /** Whether the write has full rights. `caller` is then `{ id: as }`, or `null` without `as`. */
+  readonly isSystem: boolean
   readonly api: HookApi<C>
   /** Aborts when the request times out. */
   readonly signal: AbortSignal
@@ -69,6 +81,8 @@ export interface HookOperation {
   readonly ifMatch?: string
   readonly ifNoneMatch?: string
   readonly body?: JsonObject
+  /** Whether its entity tags are those that `api.system` returned. Default false. */
+  readonly system?: boolean
 }
 
 /** The properties that a hook can set: those of a merge patch except hashes, because hooks do not see hashes. */

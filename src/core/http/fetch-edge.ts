@@ -39,11 +39,18 @@ const calledByNode = (): TypeError =>
     "the handler must be called with a web-standard Request, but was called with Node's request and response: use toNodeHandler(handler) of collection-service/node instead",
   )
 
-/** Creates the error for a host that calls the handler with anything other than a `Request`. */
-const calledWithout = (): TypeError =>
+/** Creates the error for a host that calls a function with anything other than a `Request`. */
+const calledWithout = (what: string, inHono: string): TypeError =>
   new TypeError(
-    'the handler must be called with a web-standard Request, but was called with something else: in Hono, write handler(c.req.raw)',
+    `${what} must be called with a web-standard Request, but was called with something else: in Hono, write ${inHono}`,
   )
+
+/** Reads a request that is not answered. Throws a `TypeError` for anything else; `what` names the called function. */
+export function readUnanswered(request: Request, what: string): IncomingRequest {
+  const incoming = readRequest(request)
+  if (!incoming) throw calledWithout(what, `${what}(c.req.raw)`)
+  return incoming
+}
 
 /** Creates a handler of web-standard requests. `fail` creates the response to a call without a valid request. */
 export const createFetchHandler = (
@@ -66,7 +73,7 @@ export const createFetchHandler = (
     if (response) return sendByNode(response, fail(calledByNode()))
     const incoming = readRequest(request)
     // An invalid request object of a host is rejected before any other work.
-    if (!incoming) return refuse(calledWithout())
+    if (!incoming) return refuse(calledWithout('the handler', 'handler(c.req.raw)'))
     const { method } = incoming
     const answered = respond(incoming)
     return isPromise(answered)

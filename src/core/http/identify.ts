@@ -19,6 +19,8 @@ export interface Identity {
   readonly session: Session | undefined
   /** The claims that were read together with the session. */
   readonly claims?: InSession['claims']
+  /** Whether it is the host's own code with full rights. Default false. */
+  readonly isSystem?: boolean
 }
 
 /** Identifies the sender of a request. */
@@ -34,56 +36,69 @@ const onHostsWord = (caller: KnownCaller | null): Identity => ({ caller, session
 
 const BEARER = /^bearer +(\S+) *$/i
 
+/** Identifies the sender by the host's `authenticate`. */
+export type AskHost = (incoming: IncomingRequest) => Promise<KnownCaller | null>
+
 /**
- * Creates the function that identifies senders by the service's own tokens, by the host's `authenticate`, or by both
- * (CONTRACT.md §4, "Own accounts"). Returns `undefined` if the service has neither.
+ * Creates the function that identifies senders by the service's own tokens, by `ask`, or by both (CONTRACT.md §4, "Own
+ * accounts"). Returns `undefined` if the service has neither.
  */
-export function createIdentify(
-  service: Service,
-  authenticate: ServiceOptions['authenticate'],
-): Identify | undefined {
+export function createIdentify(service: Service, ask: AskHost | undefined): Identify | undefined {
   const auth = service.accounts
-  if (!auth && !authenticate) return undefined
+  if (!auth && !ask) return undefined
   const askHost = (incoming: IncomingRequest, deadline: Deadline): MaybePromise<Identity> => {
-    if (!authenticate) return NOBODY
+    if (!ask) return NOBODY
     deadline.enter('host')
-    return identifyByHost(authenticate, incoming).then(onHostsWord)
+    return ask(incoming).then(onHostsWord)
   }
   return (incoming, { deadline, store, along }) => {
     const header = auth ? incoming.header('authorization') : undefined
     if (!auth || header === undefined) return askHost(incoming, deadline)
     const [, token] = BEARER.exec(header) ?? []
     if (token === undefined) {
-      if (authenticate && !/^bearer(?: |$)/i.test(header)) return askHost(incoming, deadline)
+      if (ask && !/^bearer(?: |$)/i.test(header)) return askHost(incoming, deadline)
       throw invalidToken()
     }
     return findSession(service, store, auth, { token, along })
   }
 }
 
-/** Creates the function that identifies senders only by the host's `authenticate`. */
-export const createAskHost = (
-  authenticate: ServiceOptions['authenticate'],
-): ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined =>
-  authenticate && ((incoming) => identifyByHost(authenticate, incoming))
-
-/** Identifies the sender by the host's `authenticate`. Every error of it, even a `ServiceError`, becomes a 500. */
-async function identifyByHost(
-  authenticate: NonNullable<ServiceOptions['authenticate']>,
-  incoming: IncomingRequest,
-): Promise<KnownCaller | null> {
-  try {
-    return checkCaller(await authenticate(incoming.toRequest()))
-  } catch (cause) {
-    throw new Error('options.authenticate failed', { cause })
-  }
+/**
+ * Creates the function that identifies senders only by the host's `authenticate`. Every error of it, even a
+ * `ServiceError`, becomes a 500.
+ */
+export function createAskHost(authenticate: ServiceOptions['authenticate']): AskHost | undefined {
+  const ask = createAskPlainly(authenticate)
+  return (
+    ask &&
+    (async (incoming) => {
+      try {
+        return await ask(incoming)
+      } catch (cause) {
+        throw new Error('options.authenticate failed', { cause })
+      }
+    })
+  )
 }
+
+/** Creates the same function, but throws the errors of `authenticate` unchanged. */
+export const createAskPlainly = (authenticate: ServiceOptions['authenticate']): AskHost | undefined =>
+  authenticate && (async (incoming) => checkCaller(await authenticate(incoming.toRequest())))
 
 /** Creates a function that identifies every sender as the same caller, named by the host. */
 export const identifyAs =
   (caller: Caller | null): Identify =>
   () =>
     onHostsWord(checkCaller(caller))
+
+/** Creates a function that gives every request full rights. `as` is the id that writes are attributed to. */
+export const identifyAsSystem =
+  (as: string | undefined): Identify =>
+  () => ({
+    caller: as === undefined ? null : fromHost({ id: as }),
+    session: undefined,
+    isSystem: true,
+  })
 
 const isStorable = (text: unknown): text is string => typeof text === 'string' && isStorableText(text)
 
@@ -96,7 +111,7 @@ export function checkCaller(caller: unknown): KnownCaller | null {
   if (!isObject(caller)) throw new TypeError('a caller must be an object, or null for an anonymous caller')
   // Each property is read only once, because a getter could return another value after the check.
   const { id, roles, ...fields } = caller
-  if (!isCreator(id)) throw new TypeError(`the "id" of a caller must be ${STORABLE}, of at most 1,024 bytes`)
+  if (!isCreator(id)) throw new TypeError(`the "id" of a caller must be ${CREATOR}`)
   if (roles === undefined) return fromHost({ id, ...fields })
   if (!Array.isArray(roles) || !Array.from(roles).every(isStorable)) {
     throw new TypeError(`the "roles" of a caller must be an array in which each element is ${STORABLE}`)
@@ -105,3 +120,5 @@ export function checkCaller(caller: unknown): KnownCaller | null {
 }
 
 const STORABLE = 'a string without NUL or lone surrogates'
+/** The ids of which `isCreator` is true. */
+export const CREATOR = `${STORABLE}, of at most 1,024 bytes`

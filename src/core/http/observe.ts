@@ -51,8 +51,8 @@ export class Observation {
     this.#operation = methods.has(method) ? nameOperation(method, path) : null
   }
 
-  identify({ caller, session }: Identity): void {
-    this.#caller = caller === null ? 'anonymous' : session ? 'user' : 'host'
+  identify({ caller, session, isSystem }: Identity): void {
+    this.#caller = isSystem ? 'system' : caller === null ? 'anonymous' : session ? 'user' : 'host'
   }
 
   fail(code: string): void {

@@ -1,5 +1,4 @@
 import { isServiceError, ServiceError } from '../errors.js'
-import type { KnownCaller } from '../permissions/caller.js'
 import { isPromise, whenReady } from '../promises.js'
 import { NO_PARAMETERS, type ParameterName, parseQueryString } from '../query/query-string.js'
 import { Call, type CallRequest, type Service } from '../request/call.js'
@@ -22,7 +21,7 @@ import { checkMediaType, parseInTurn } from './body.js'
 import type { ForwardedWarning } from './client-address.js'
 import { nameClient, nameUser, readClient } from './client-address.js'
 import { type Cors, createCors } from './cors.js'
-import { type Identify, type Identity, NOBODY } from './identify.js'
+import { type AskHost, type Identify, type Identity, NOBODY } from './identify.js'
 import { type Observation, observeRequests } from './observe.js'
 import { APPLIED, prefersStrict } from './prefer.js'
 import { internalError, isAnswerable, toProblem } from './problem.js'
@@ -36,7 +35,7 @@ export interface RespondOptions extends Omit<Mount, 'accountPaths'> {
   /** Identifies the sender of a request; `undefined` if every caller is anonymous. */
   readonly identify: Identify | undefined
   /** Identifies the sender only by the host's `authenticate`; `undefined` if the host has set none. */
-  readonly askHost: ((incoming: IncomingRequest) => Promise<KnownCaller | null>) | undefined
+  readonly askHost: AskHost | undefined
   /** The base path. It begins with a slash and does not end in one, or it is empty. */
   readonly basePath: string
   /** The prefix of the paths in responses, in the form of `basePath`; `undefined`: the prefix of the request. */
@@ -180,7 +179,7 @@ class Responder {
   /** Runs the endpoint for an identified caller. */
   #run(request: EndpointRequest, store: Store, identity: Identity): MaybePromise<Answer> {
     const { endpoint, place, incoming, deadline, observation } = request
-    const { caller, session, claims } = identity
+    const { caller, session, claims, isSystem = false } = identity
     observation?.identify(identity)
     const own = caller === null ? store : store.by(caller.id)
     if (caller !== null) deadline.caller = nameUser(caller.id)
@@ -197,10 +196,11 @@ class Responder {
     })
     const learning = endpoint.reads && endpoint.reads !== 'document' && call.learnToRead(place.collection)
     const answered = whenReady(learning, () => endpoint.run(call, place, this.#mount))
-    if (caller === null && !isStrict) return answered
+    const isPublic = caller === null && !isSystem
+    if (isPublic && !isStrict) return answered
     return whenReady(answered, (theirs) => {
       const applied = isStrict ? addHeaders(theirs, APPLIED) : theirs
-      return caller === null ? applied : forbidStoring(applied)
+      return isPublic ? applied : forbidStoring(applied)
     })
   }
 
@@ -315,7 +315,7 @@ class EndpointRequest implements CallRequest {
     return readClient(host, this.incoming)
   }
 
-  get askHost(): (() => Promise<KnownCaller | null>) | undefined {
+  get askHost(): CallRequest['askHost'] {
     const { askHost } = this.#options
     return askHost && (() => askHost(this.incoming))
   }

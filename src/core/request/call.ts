@@ -77,6 +77,8 @@ export interface Service extends CompiledRules {
   readonly hooks?: Hooks<Call>
   /** Records how requests are decided. Only set for explanations. */
   readonly trace?: Trace
+  /** Whether every caller has full rights (CONTRACT.md §7, "Full rights"). Default false. */
+  readonly hasFullRights?: boolean
   /** The admin UI that the host serves with the service, if any. */
   readonly page: Page | undefined
 }
@@ -234,7 +236,7 @@ export class Call implements CallParts, BoundCaller, Following {
   }
 
   /** Reads the claims that rules use, each claim once. A claim cannot be used before it was read. */
-  learn(rules: readonly Rule[]): MaybePromise<undefined> {
+  learn(rules: readonly Pick<Rule, 'claims'>[]): MaybePromise<undefined> {
     const { service, store } = this
     if (service.plan.claims.size === 0) return undefined
     const { binding } = this

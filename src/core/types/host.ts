@@ -104,8 +104,11 @@ export interface RequestEvent {
   readonly aborted: boolean
   /** The first 100 calls to the storage. */
   readonly storage: readonly StorageCall[]
-  /** `user`: an account of the service; `host`: a caller that the host has identified. */
-  readonly caller: 'anonymous' | 'user' | 'host'
+  /**
+   * `user`: an account of the service; `host`: a caller that the host has identified; `system`: a handler with full
+   * rights.
+   */
+  readonly caller: 'anonymous' | 'user' | 'host' | 'system'
   /** The same id as in the error response and in the log lines of this request. */
   readonly requestId: string
 }

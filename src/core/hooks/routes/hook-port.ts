@@ -5,67 +5,97 @@ import { etagOfText } from '../../http/etag.js'
 import { createFetchHandler } from '../../http/fetch-edge.js'
 import { createRespond, type RespondOptions } from '../../http/respond.js'
 import type { Routes } from '../../http/routes/find-route.js'
-import type { Call } from '../../request/call.js'
+import { isObject } from '../../json/own-properties.js'
+import { Call, type Service } from '../../request/call.js'
 import type { HookPort } from '../create-hooks.js'
 import { requireUnchanged } from '../require-unchanged.js'
-import type { HookApi } from '../types.js'
-import { readOnly } from './read-only.js'
+import type { HookReader } from '../types.js'
+import { readOnly, requireShown } from './read-only.js'
+
+/** The parts of a service that differ between its own rules and full rights. */
+export type Rights = Pick<RespondOptions, 'routes' | 'describe'> & { readonly service: Service }
 
 /**
- * Creates the functions with which hooks send requests and run operations. `fail` answers a call without a valid
- * request.
+ * Creates the functions with which hooks send requests and run operations. `openFull` returns the service with full
+ * rights. `fail` answers a call without a valid request.
  */
 export function createHookPort(
+  plain: Service,
   options: Omit<RespondOptions, 'identify' | 'askHost' | 'hasAccountRoutes' | 'streams' | 'observe'>,
+  openFull: () => Rights,
   fail: (cause: unknown) => Answer,
 ): HookPort {
-  const routes = readOnly(options.routes)
-  const openApi = (call: Call, reenter: () => void): HookApi => {
-    const { caller, session, service, binding } = call
-    // These requests belong to the request that writes, and see the same time.
-    const respond = createRespond(
-      { ...service, clock: () => binding.now },
-      {
-        ...options,
-        // The storage is open, and stays open until the write is answered, even if the service is closing.
-        open: () => undefined,
-        // Read-only, and without streams of changes, because a stream would continue after the write.
-        routes,
-        hasAccountRoutes: false,
-        // A hook may follow the links of a response, and its requests do not pass through the proxy.
-        publicPath: undefined,
-        askHost: undefined,
-        streams: undefined,
-        observe: undefined,
-        identify: async () => ({ caller, session }),
-        createStore: () => call.store,
-      },
-    )
-    const handle = createFetchHandler(respond, fail)
-    const api = async (request: Request): Promise<Response> => {
+  const asCaller: Rights = { service: plain, routes: readOnly(options.routes), describe: options.describe }
+  let asSystem: Rights | undefined
+  const openSystem = (): Rights => {
+    const full = openFull()
+    return { ...full, routes: readOnly(full.routes, requireShown) }
+  }
+  const openReader = (open: () => Rights, call: Call, reenter: () => void): HookReader => {
+    const { caller, session, binding } = call
+    const begin = (): ReturnType<typeof createFetchHandler> => {
+      const { service, ...rights } = open()
+      const respond = createRespond(
+        // These requests belong to the request that writes, and see the same time.
+        { ...service, clock: () => binding.now },
+        {
+          ...options,
+          ...rights,
+          // The storage is open, and stays open until the write is answered, even if the service is closing.
+          open: () => undefined,
+          hasAccountRoutes: false,
+          // A hook may follow the links of a response, and its requests do not pass through the proxy.
+          publicPath: undefined,
+          askHost: undefined,
+          // A stream would continue after the write.
+          streams: undefined,
+          observe: undefined,
+          identify: async () => ({ caller, session }),
+          createStore: () => call.store,
+        },
+      )
+      return createFetchHandler(respond, fail)
+    }
+    let handle: ReturnType<typeof begin> | undefined
+    const reader = async (request: Request): Promise<Response> => {
+      handle ??= begin()
       const response = await handle(request)
       reenter()
       return response
     }
-    return Object.assign(api, { basePath: options.basePath })
+    return Object.assign(reader, { basePath: options.basePath })
   }
   return {
-    openApi,
+    openApi: (call, reenter) =>
+      Object.assign(
+        openReader(() => asCaller, call, reenter),
+        {
+          system: openReader(() => (asSystem ??= openSystem()), call, reenter),
+        },
+      ),
     judge: (operations) => judgeAlso(options.routes, operations),
-    async openReportTo(call, operations) {
-      if (operations.length === 0) return call
+    async openReaders(call, operations) {
+      if (operations.length === 0) return { reportTo: call, api: call }
       // Claims are read again, as for each request to the `api`.
       const reportTo = call.renew()
+      const { deadline, store, caller, binding } = reportTo
+      const api = reportTo.service.hasFullRights
+        ? new Call(plain, { deadline, store, caller, session: undefined, now: binding.now })
+        : reportTo
       for (const written of operations) {
         const { collection, method, ifMatch, ifNoneMatch } = readOperation(written, call.service)
-        if (method !== 'GET' || (ifMatch ?? ifNoneMatch) !== undefined) await reportTo.learnToRead(collection)
+        if (method !== 'GET' || (ifMatch ?? ifNoneMatch) !== undefined) await api.learnToRead(collection)
       }
-      return reportTo
+      return { reportTo, api }
     },
-    async perform(own, written, reportTo) {
+    async perform(own, written, api) {
       const operation = readOperation(written, own.service)
       const { collection, id, method } = operation
-      await runOperation(own, '', await translateTags(own, operation, reportTo))
+      await runOperation(
+        own,
+        '',
+        written.system === true ? operation : await translateTags(own, operation, api),
+      )
       if (method === 'GET') await requireUnchanged(own, collection, id)
     },
   }
@@ -75,11 +105,15 @@ export function createHookPort(
 const judgeAlso = (routes: Routes, operations: readonly unknown[]): readonly Fault[] =>
   // Each operation is checked as a batch of its own, because operations that hooks add do not count towards
   // `limits.bulk`.
-  operations.flatMap((operation, i) =>
-    routes
-      .judgeBody(batch, { operations: [operation] })
-      .map((fault) => ({ ...fault, path: fault.path.replace(/^\/operations\/0/, `/${i}`) })),
-  )
+  operations.flatMap((written, i) => {
+    const { system = false, ...operation } = isObject(written) ? written : { system: false }
+    const faults = routes
+      .judgeBody(batch, { operations: [isObject(written) ? operation : written] })
+      .map((fault) => ({ ...fault, path: fault.path.replace(/^\/operations\/0/, `/${i}`) }))
+    return typeof system === 'boolean'
+      ? faults
+      : [...faults, { path: `/${i}/system`, code: 'wrong_type', message: 'must be true or false' }]
+  })
 
 /**
  * Replaces the entity tags of an operation. A hook knows the tags of documents as its caller sees them, but the

@@ -30,7 +30,7 @@ const documents = {
 
 async function open(stored: typeof documents = documents, served: AnyConfig = config) {
   const adapter = spyOn(createMemoryAdapter({ documents: stored }))
-  const { handler } = createTestService(served, { adapter })
+  const handler: Handler = createTestService(served, { adapter }).handler
   await handler.ready()
   adapter.calls.length = 0
   const respond = (handler as Handler & PlainEdge)[RESPOND]

@@ -127,7 +127,7 @@ describe('a connection that is closed by the server', () => {
   }, async () => {
     const store = newStore()
     const service = openService(store)
-    await service.handler.ready()
+    await service.ready()
     const unlock = await lock(store)
     const isOneWaiting = async (): Promise<boolean> => (await postgres.countConnections(isWaiting)) === 1
     const reading = service.send('GET /things')
@@ -151,7 +151,7 @@ describe('a connection that is closed by the server', () => {
   test('in a write of several steps, leaves nothing of it', { timeout: 60_000 }, async () => {
     const store = newStore()
     const service = openService(store)
-    await service.handler.ready()
+    await service.ready()
     const unlock = await lock(store, 'c__sessions')
     const account = { email: 'ann@example.com', password: 'correct horse' }
     const registering = service.send('POST /auth/register', account)
@@ -172,7 +172,7 @@ describe('a statement that hangs', () => {
     const pool = newPool({ connectionString: postgres.url, application_name: 'collection-service' })
     const options = { pool, schema: newSchema() }
     const service = openService(createPostgresAdapter(options), { requestSeconds: 2 })
-    await service.handler.ready()
+    await service.ready()
     const unlock = await lock({ options })
     const answers = await answersAtDeadline(2, 3, () =>
       Promise.all([
@@ -198,7 +198,7 @@ describe('a statement that hangs', () => {
   ])('100 times, %s, costs no connection', { timeout: 60_000 }, async (_, width, rounds) => {
     const store = newStore()
     const service = openService(store, { requestSeconds: 2 })
-    await service.handler.ready()
+    await service.ready()
     const unlock = await lock(store)
     let most = 0
     for (let round = 0; round < rounds; round++) {
@@ -221,7 +221,7 @@ describe('a statement that hangs', () => {
   test('under clients that go on asking, is cancelled too', { timeout: 60_000 }, async () => {
     const store = newStore()
     const service = openService(store, { requestSeconds: 0.25 })
-    await service.handler.ready()
+    await service.ready()
     const unlock = await lock(store)
     const end = performance.now() + (isLong ? 10_000 : 2000)
     let most = 0
@@ -345,7 +345,7 @@ describe('a network that swallows everything', () => {
     const pool = newPool({ connectionString, max })
     const adapter = createPostgresAdapter({ pool, schema: newSchema() })
     const service = openService(adapter, { requestSeconds: 1 })
-    await service.handler.ready()
+    await service.ready()
     await Promise.all(Array.from({ length: max }, () => pool.query('SELECT pg_sleep(0.1)')))
     expect([pool.totalCount, pool.idleCount]).toEqual([max, max])
     pool.options.connectionTimeoutMillis = 1000
@@ -474,7 +474,7 @@ describe('opening', () => {
   test('without migrate says what SQL is missing, and that SQL is enough', { timeout: 60_000 }, async () => {
     const options = { connectionString: postgres.url, schema: newSchema(), migrate: false }
     const service = openService(createPostgresAdapter(options))
-    const said = await service.handler.ready().then(
+    const said = await service.ready().then(
       () => '',
       (cause: Error) => cause.message,
     )
@@ -489,7 +489,7 @@ describe('opening', () => {
     const client = await connect()
     await client.query(sql)
     const second = openService(createPostgresAdapter(options))
-    await second.handler.ready()
+    await second.ready()
     expect((await second.send('POST /things', { code: 'a' })).status).toBe(201)
     expect((await second.send('POST /things', { code: 'a' })).status).toBe(409)
     await second.handler.close()
@@ -524,12 +524,12 @@ describe('opening', () => {
     const grants = grantsOf(schema, role.name)
     if (grants.length > 0) {
       const owner = openService(createPostgresAdapter({ connectionString: postgres.url, schema }))
-      await owner.handler.ready()
+      await owner.ready()
       await owner.handler.close()
     }
     for (const grant of grants) await postgres.query(grant)
     const service = openService(createPostgresAdapter({ connectionString: role.url, schema }))
-    await expect(service.handler.ready()).rejects.toMatchObject({ code: 'unusable_storage' })
+    await expect(service.ready()).rejects.toMatchObject({ code: 'unusable_storage' })
     expect(await service.send('GET /things')).toMatchObject(unavailable)
     await service.handler.close()
   })
@@ -543,7 +543,7 @@ describe('opening', () => {
     noDatabase.pathname = '/nowhere'
     for (const { href } of [wrongPassword, noDatabase]) {
       const service = openService(createPostgresAdapter({ connectionString: href }))
-      await expect(service.handler.ready()).rejects.toMatchObject({ code: 'storage_unavailable' })
+      await expect(service.ready()).rejects.toMatchObject({ code: 'storage_unavailable' })
       expect(await service.send('GET /things')).toMatchObject(unavailable)
       await service.handler.close()
     }

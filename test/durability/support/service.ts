@@ -45,6 +45,8 @@ export interface Answered {
 export interface Service {
   readonly handler: Handler
   readonly logged: unknown[][]
+  /** Opens the storage, and waits for the comparison of stored documents, which runs after a start. */
+  ready(): Promise<void>
   send(line: string, body?: unknown): Promise<Answered>
 }
 
@@ -57,7 +59,9 @@ export function openService(
   const logged: unknown[][] = []
   const note = (...entry: unknown[]): void => void logged.push(entry)
   const adapter = 'engine' in storage ? connect(storage) : storage
+  const background: Promise<void>[] = []
   const handler = createCollectionService({ ...configured, limits }, adapter, {
+    background: (work) => void background.push(work),
     hasher: createTestHasher(),
     production: false,
     logger: { info: note, warn: note, error: note },
@@ -65,6 +69,10 @@ export function openService(
   return {
     handler,
     logged,
+    async ready() {
+      await handler.ready()
+      await Promise.all(background)
+    },
     async send(line, body) {
       const [method = 'GET', path = '/'] = line.split(' ')
       const init = body === undefined ? {} : { body: JSON.stringify(body) }

@@ -88,6 +88,15 @@ const pickKnown = (young: Json, old: Json, { before, after }: HookChange): Json 
   )
 }
 
+/** One hook in so many reads with full rights what its caller may not see. */
+const READS_WHOLE = 2
+
+/** Reads with full rights, and goes by nothing of it. */
+async function readWhole({ before, after, api }: HookChange): Promise<void> {
+  const paths = ['/things', '/people/count', `/things/${(after ?? before)?._id}`, `/notes/${NOTE}`]
+  for (const path of paths) await (await api.system(new Request(`http://service.test${path}`))).text()
+}
+
 /**
  * A hook that is a function of what the caller sees of the change; where the caller sees nothing of it, it says
  * nothing.
@@ -121,7 +130,8 @@ function hookOf(pair: Pair, name: 'things' | 'people', salt: number): Collection
   }
   return {
     fills: fills as readonly never[],
-    before(change: HookChange) {
+    async before(change: HookChange) {
+      if (salt % READS_WHOLE === 0) await readWhole(change)
       const given = answer(change)
       const filling = change.operation === 'create' ? complete(change.after) : {}
       if (Object.keys(filling).length > 0) filled.things += 1

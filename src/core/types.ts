@@ -249,7 +249,7 @@ export interface SystemOptions {
   readonly as?: string
 }
 
-/** The caller of a request (CONTRACT.md §7, "Who calls"). */
+/** The caller of a request (CONTRACT.md §7, "Identifying callers"). */
 export interface IdentifiedCaller {
   readonly id: string
   /** The roles of the caller, without `*`, `user` and `owner`. */

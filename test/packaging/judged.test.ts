@@ -176,6 +176,7 @@ const REASONS: { readonly [path: string]: string } = {
   'large/': 'counts the memory of the built package in a process of its own',
   'mutants/create-mutant.ts': 'breaks the service on purpose: what it answers is judged by others',
   'mutants/forged-headers.test.ts': 'breaks what makes the answers on purpose',
+  'mutants/full-rights.test.ts': 'breaks what makes the answers on purpose',
   'mutants/public-path.test.ts': 'breaks what makes the answers on purpose',
   'packaging/built.test.ts': 'is about the built package',
   'packaging/judged.test.ts': 'is about what judges',

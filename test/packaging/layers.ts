@@ -202,6 +202,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
   'create-service': [
     'errors',
     'types',
+    'options',
     'hooks',
     'consumers',
     'infer',

@@ -19,7 +19,7 @@ interface IdentifyParts {
   readonly track: () => () => void
 }
 
-/** Creates the function that identifies callers for routes of the host (CONTRACT.md §7, "Who calls"). */
+/** Creates the function that identifies callers for routes of the host (CONTRACT.md §7, "Identifying callers"). */
 export function createIdentifyRequest(
   service: Service,
   { authenticate, open, createStore, track }: IdentifyParts,

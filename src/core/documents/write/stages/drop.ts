@@ -20,14 +20,14 @@ export const drop: Stage = {
     return whenReady(slices.left > 0 ? undefined : slices.next(), () => {
       draft.kept = keepAccepted(write, rule, body)
       draft.given = cutUndeclared(collection, draft.kept.body)
-      if (draft.followsRefusal && !draft.kept.isWhole && isEmpty(draft.kept.body)) return { kind: 'idle' }
-      draft.writes = write.operation !== 'patch' || !isEmpty(draft.given)
+      // Undeclared properties are cut only beyond the first ones, so nothing is given if nothing is kept.
+      const isEmpty = Object.keys(draft.given).length === 0
+      if (draft.followsRefusal && !draft.kept.isWhole && isEmpty) return { kind: 'idle' }
+      draft.writes = write.operation !== 'patch' || !isEmpty
       return draft.writes ? undefined : { kind: 'fits' }
     })
   },
 }
-
-const isEmpty = (body: JsonObject): boolean => Object.keys(body).length === 0
 
 /** The number of steps that it takes to check whether a rule accepts one property of a body. */
 export const STEPS_TO_DROP = 4

@@ -24,7 +24,7 @@ async function keep(name, text) {
   const head = '# With other software\n\nWritten by `npm run test:operations`.\n'
   const before = existsSync(RESULTS) ? await readFile(RESULTS, 'utf8') : ''
   const [, ...parts] = before.split(/^(?=## )/m)
-  const others = parts.filter((part) => !part.startsWith(`## ${name} `)).map((part) => part.trim())
+  const others = parts.filter((part) => !new RegExp(`^## ${name}\\b`).test(part)).map((part) => part.trim())
   await writeFile(RESULTS, `${[head.trim(), ...[...others, text.trim()].sort()].join('\n\n')}\n`)
 }
 

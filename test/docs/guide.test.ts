@@ -60,7 +60,7 @@ test('each exception is needed', () => {
 
 test('the programs of the guide are well typed', async () => {
   const files: string[] = []
-  const examples = fileURLToPath(new URL('examples/help-desk', root))
+  const examples = fileURLToPath(new URL('examples/guide', root))
   for (const { path, blocks } of pages) {
     const programs = blocks.filter(({ language }) => language === 'ts')
     if (programs.length === 0) continue

@@ -82,8 +82,8 @@ export class Guide {
 
   /** Every page begins with the help desk. */
   async begin(): Promise<void> {
-    this.#config = await readJson('examples/help-desk/config.json')
-    this.#documents = await readJson('examples/help-desk/documents.json')
+    this.#config = await readJson('examples/guide/config.json')
+    this.#documents = await readJson('examples/guide/documents.json')
     await mkdir(this.#folder, { recursive: true })
     await this.#store()
   }
@@ -177,7 +177,7 @@ export class Guide {
     const words = line.replace(/\s+#.*$/, '')
     if (words === '' || line.startsWith('#')) return
     if (NOT_RUN.some(([known]) => known.test(words))) return
-    if (words === 'cp -r node_modules/collection-service/examples/help-desk . && cd help-desk') return
+    if (words === 'cp -r node_modules/collection-service/examples/guide . && cd guide') return
     const [, template] = /^npx collection-service init (\w+)$/.exec(words) ?? []
     if (template !== undefined) return this.#init(template)
     if (PRINTING.test(words)) return this.#runCommand(words)

@@ -18,8 +18,8 @@ import { readPages } from './read-pages.js'
 const root = new URL('../../', import.meta.url)
 const [page = { text: '', blocks: [] }] = await readPages(root, ['docs/storage-layout.md'])
 const readJson = async (path: string) => JSON.parse(await readFile(new URL(path, root), 'utf8'))
-const config = await readJson('examples/help-desk/config.json')
-const documents = await readJson('examples/help-desk/documents.json')
+const config = await readJson('examples/guide/config.json')
+const documents = await readJson('examples/guide/documents.json')
 
 /** The statements that the page gives to a program, in its order. */
 const statementsOf = (program: string): readonly string[] =>

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { createMemoryAdapter, type StorageAdapter, type WriteStep } from '../../../src/index.js'
-import { everything } from '../../security/fixture.js'
-import { type AnyConfig, createTestService, type Sent, type TestService } from '../../support/service.js'
+import type { StorageAdapter } from '../../../src/index.js'
+import type { AnyConfig, TestService } from '../../support/service.js'
+import { actAs as actAsPerson, openSeeded, peopleOf, type SeededService } from './seeded.js'
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of every shape
 type Json = any
@@ -16,8 +16,7 @@ export const DOCUMENTS = await read('documents.json')
 export const COLLECTIONS: readonly string[] = Object.keys(CONFIG.collections)
 
 /** The callers, by the names that stand in their addresses. */
-export const PEOPLE: { readonly [name: string]: { readonly id: string; readonly email: string } } =
-  Object.fromEntries(DOCUMENTS.users.map(({ _id, email }: Json) => [email.split('@')[0], { id: _id, email }]))
+export const PEOPLE = peopleOf(DOCUMENTS)
 
 /** The `_id` of the first document of a collection that has a value in some field. */
 export function idOf(collection: string, value: string): string {
@@ -26,49 +25,9 @@ export function idOf(collection: string, value: string): string {
   return found._id
 }
 
-let seeds: readonly WriteStep[] | undefined
-
-/** The steps that store the documents of the example. */
-async function seedSteps(): Promise<readonly WriteStep[]> {
-  if (seeds) return seeds
-  const adapter = createMemoryAdapter({ documents: DOCUMENTS })
-  const { handler } = createTestService(CONFIG, { adapter })
-  await handler.ready()
-  const query = { filter: everything, sort: [], skip: 0, limit: null }
-  const stored = await Promise.all(
-    COLLECTIONS.map(async (name) =>
-      (await adapter.list(name, query)).map((insert): WriteStep => ({ in: name, insert })),
-    ),
-  )
-  seeds = stored.flat()
-  return seeds
-}
-
 /** A service of the example over a storage, and what brings all documents back. */
-export async function openTeams(
-  adapter: StorageAdapter,
-  config: AnyConfig = CONFIG,
-): Promise<TestService & { reset(): Promise<void>; tick(): void }> {
-  let time = Date.parse('2030-01-01')
-  const service = createTestService(config, { adapter, now: () => time })
-  await service.handler.ready()
-  const steps = await seedSteps()
-  return {
-    ...service,
-    async reset() {
-      const removals = COLLECTIONS.map((name): WriteStep => ({ in: name, remove: everything }))
-      const result = await adapter.write([...removals, ...steps], {})
-      if (!result.ok) throw new Error(JSON.stringify(result))
-      time += 1000
-    },
-    tick() {
-      time += 1000
-    },
-  }
-}
+export const openTeams = (adapter: StorageAdapter, config: AnyConfig = CONFIG): Promise<SeededService> =>
+  openSeeded(adapter, { config: CONFIG, documents: DOCUMENTS }, config)
 
 /** Acts as one of the people; by nobody's name, as a stranger. */
-export const actAs =
-  (service: TestService, name: string) =>
-  (line: string, body?: object): Promise<Sent> =>
-    service.send(line, { caller: PEOPLE[name] ?? null, ...(body ? { body } : {}) })
+export const actAs = (service: TestService, name: string) => actAsPerson(service, PEOPLE[name])

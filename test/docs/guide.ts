@@ -9,6 +9,7 @@ import type { Handler, ServiceOptions } from '../../src/core/types.js'
 import { createCollectionService, createMemoryAdapter } from '../../src/index.js'
 import { checkConfig } from '../../src/tools/insight/index.js'
 import { createTestHasher } from '../../src/tools/testing/index.js'
+import { until } from '../support/until.js'
 import { readCurl, readWords } from './curl.js'
 import type { Block } from './read-pages.js'
 import { fits, mask, readShown } from './shown.js'
@@ -59,6 +60,9 @@ export const NOT_STARTED: ReadonlyMap<string, string> = new Map([
 /** The lowest `auth.cost` that a configuration may have. */
 const LOWEST_COST = 10
 
+/** A copy of an example, with which a page begins. */
+const COPYING = /^cp -r node_modules\/collection-service\/examples\/(\w+) \. && cd \1$/
+
 /** Commands that print something and end. */
 const PRINTING = /^npx collection-service (check|matrix|diff|explain|types|openapi) /
 
@@ -75,16 +79,22 @@ export class Guide {
   #delivered: unknown
   /** What the last command or program printed, if no block has shown it. */
   #printed: string | undefined
+  /** Whether the service prints mails, which come after the answer. */
+  #isMailing = false
 
   constructor(folder: string) {
     this.#folder = folder
   }
 
-  /** Every page begins with the help desk. */
+  /** Every page begins with the help desk of the guide. */
   async begin(): Promise<void> {
-    this.#config = await readJson('examples/guide/config.json')
-    this.#documents = await readJson('examples/guide/documents.json')
     await mkdir(this.#folder, { recursive: true })
+    await this.#begin('guide')
+  }
+
+  async #begin(example: string): Promise<void> {
+    this.#config = await readJson(`examples/${example}/config.json`)
+    this.#documents = await readJson(`examples/${example}/documents.json`)
     await this.#store()
   }
 
@@ -123,6 +133,8 @@ export class Guide {
       const path = pointer.slice(1).split('/')
       if (change === undefined) expect(this.#find(path)).toEqual(value)
       else this.#put(path, value)
+      // Nothing has changed for the service.
+      if (change === undefined && file === undefined) return
     } else if (title === 'config.json') this.#config = value
     else throw new Error(`no test knows JSON of ${title}`)
     const config = structuredClone(this.#config)
@@ -165,6 +177,20 @@ export class Guide {
     return this.#service
   }
 
+  /** Serves examples/helpdesk as its server.ts does. It prints mails, as they are sent after commit. */
+  async #startHelpDesk(): Promise<void> {
+    const { createHelpDesk } = await import('../../examples/helpdesk/help-desk.js')
+    await this.#service?.close()
+    const sendMail = async (to: string, subject: string, text: string): Promise<void> => {
+      this.#printed = `to ${to}: ${subject}\n${text}`
+    }
+    const adapter = createMemoryAdapter({ documents: this.#documents as never })
+    const options = { hasher: createTestHasher(), logger: {}, clientAddress: () => '127.0.0.1' }
+    this.#service = createHelpDesk(adapter, sendMail, options).service
+    await this.#service.ready()
+    this.#isMailing = true
+  }
+
   /** What `init` writes: test/cli/init.test.ts runs the command. */
   async #init(template: string): Promise<void> {
     const folder = template === 'teams' ? 'examples' : 'src/tools/cli/commands/templates'
@@ -177,7 +203,9 @@ export class Guide {
     const words = line.replace(/\s+#.*$/, '')
     if (words === '' || line.startsWith('#')) return
     if (NOT_RUN.some(([known]) => known.test(words))) return
-    if (words === 'cp -r node_modules/collection-service/examples/guide . && cd guide') return
+    const [, example] = COPYING.exec(words) ?? []
+    if (example !== undefined) return this.#begin(example)
+    if (words === 'npx tsx server.ts') return this.#startHelpDesk()
     const [, template] = /^npx collection-service init (\w+)$/.exec(words) ?? []
     if (template !== undefined) return this.#init(template)
     if (PRINTING.test(words)) return this.#runCommand(words)
@@ -247,6 +275,7 @@ export class Guide {
   }
 
   async #takeProgram({ title, text }: Block): Promise<void> {
+    if (isExcerpt(title)) return expect(await readFile(new URL(title, root), 'utf8')).toContain(text)
     const file = nameOfProgram(title)
     if (NOT_STARTED.has(file)) return
     const { outputText } = ts.transpileModule(text, {
@@ -266,7 +295,8 @@ export class Guide {
     expect(lines.map((line, i) => (fits(said[i] ?? '', line) ? said[i] : line))).toEqual(said)
   }
 
-  #takePrinted({ text }: Block): void {
+  async #takePrinted({ text }: Block): Promise<void> {
+    if (this.#isMailing) await until(() => this.#printed !== undefined)
     const printed = this.#printed?.trim() ?? ''
     this.#printed = undefined
     const shown = text.trim()
@@ -280,6 +310,9 @@ const readLines = (text: string): readonly string[] =>
   text.replaceAll(/\\\n\s*/g, '').match(/^(?:'[^']*'|[^'\n])+$/gm) ?? []
 
 const ENVIRONMENT = { ...process.env, NODE_ENV: 'test', NO_COLOR: '1', NODE_OPTIONS: '' }
+
+/** Whether a block is a part of a file of the examples, named by its path, and no program of its own. */
+export const isExcerpt = (title: string): boolean => title.startsWith('examples/')
 
 /** The file that a program is written to: modules of a page import each other by it. */
 export const nameOfProgram = (title: string): string => {

@@ -392,7 +392,8 @@ const SENTENCES: readonly (readonly [sentence: string, holds: (cast: Cast) => Pr
   [
     'nobody moves a project to a team that they do not lead',
     async ({ ann, max, bob }) => {
-      expect((await ann(`PATCH /projects/${GARDEN}`, { team: BLUE })).body.team).toBe(RED)
+      expect(await statusOf(ann(`PATCH /projects/${GARDEN}`, { team: BLUE }))).toBe(403)
+      expect((await ann(`GET /projects/${GARDEN}`)).body.team).toBe(RED)
       expect((await max(`PATCH /projects/${FEAST}`, { team: BLUE })).body.team).toBe(RED)
       expect(await statusOf(bob(`PATCH /projects/${GARDEN}`, { team: BLUE }))).toBe(404)
     },

@@ -263,6 +263,17 @@ describe('pages', () => {
     expect(seen).toHaveLength(1)
   })
 
+  test('end when they are given up between two of them', async () => {
+    const { notes, seen } = await fill()
+    const controller = new AbortController()
+    const pages = notes.pages({ limit: 2, signal: controller.signal })
+    expect((await pages.next()).value).toHaveLength(2)
+    controller.abort(new Error('enough'))
+    expect(await caught(pages.next())).toEqual(new Error('enough'))
+    expect(await pages.next()).toEqual({ done: true, value: undefined })
+    expect(seen).toHaveLength(1)
+  })
+
   test.each([
     ['401', 401],
     ['503', 503],
@@ -408,6 +419,11 @@ const CALLS: { readonly [name: string]: Asking } = {
   sessions: (asked) => auth().sessions(asked),
   endSession: (asked) => auth().endSession('x', asked),
   me: (asked) => auth().me(asked),
+  requestReset: (asked) => auth().requestReset({ email: 'x' }, asked),
+  reset: (asked) => auth().reset({ token: 'x', new: 'y' }, asked),
+  requestVerification: (asked) => auth().requestVerification({ email: 'x' }, asked),
+  verify: (asked) => auth().verify({ token: 'x', current: 'y' }, asked),
+  changeIdentifier: (asked) => auth().changeIdentifier({ current: 'x', new: 'y' }, asked),
 }
 
 /** Those whose other options are parameters: the service refuses what it does not know. */
@@ -475,6 +491,14 @@ describe('requests', () => {
     const called = caught(call({ signal: controller.signal }))
     controller.abort(new Error('changed my mind'))
     expect(await called).toEqual(new Error('changed my mind'))
+  })
+
+  test('of all calls have a signal', () => {
+    const { client, notes } = setUp()
+    // A signal ends these without an error.
+    const streams = ['changes', 'live']
+    const calls = Object.keys({ batch: client.batch, ...notes, ...client.auth })
+    expect([...Object.keys({ ...CALLS, ...QUERIES }), ...streams].sort()).toEqual(calls.sort())
   })
 })
 

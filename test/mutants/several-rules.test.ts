@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import type * as CompilePermissions from '../../src/core/config/compile-permissions.js'
 import type * as Drafts from '../../src/core/documents/write/draft.js'
+import type * as CheckStage from '../../src/core/documents/write/stages/check.js'
 import type * as Drop from '../../src/core/documents/write/stages/drop.js'
+import type * as SetStage from '../../src/core/documents/write/stages/set.js'
 import { ServiceError } from '../../src/core/errors.js'
 import type * as Grants from '../../src/core/permissions/grants.js'
 import type * as ReadAccess from '../../src/core/permissions/read-access.js'
@@ -19,6 +21,8 @@ const VIEWS = '../../src/core/permissions/views.js'
 const READ_ACCESS = '../../src/core/permissions/read-access.js'
 const DRAFT = '../../src/core/documents/write/draft.js'
 const DROP = '../../src/core/documents/write/stages/drop.js'
+const SET = '../../src/core/documents/write/stages/set.js'
+const CHECK = '../../src/core/documents/write/stages/check.js'
 const COMPILE_PERMISSIONS = '../../src/core/config/compile-permissions.js'
 
 type Rule = Grants.Rule
@@ -172,6 +176,53 @@ const MUTANTS: readonly Mutant[] = [
     },
   ],
   [
+    'an array of one is no rule',
+    COMPILE_PERMISSIONS,
+    async (original) => {
+      const real = (await original()) as typeof CompilePermissions
+      const isAlone = ([one, ...more]: readonly Rule[]): boolean =>
+        more.length === 0 && /\/0$/.test(one?.place ?? '')
+      const withoutAlone = (mentions: Grants.Mentions) =>
+        new Map([...mentions].map(([subject, rules]) => [subject, isAlone(rules) ? [] : rules]))
+      return {
+        ...real,
+        compilePermissions: (...args: Parameters<typeof real.compilePermissions>) => {
+          const { create, read, update, delete: remove } = real.compilePermissions(...args)
+          return {
+            create: withoutAlone(create),
+            read: withoutAlone(read),
+            update: withoutAlone(update),
+            delete: withoutAlone(remove),
+          }
+        },
+      }
+    },
+  ],
+  [
+    'a refused set is no refusal',
+    SET,
+    async (original) => {
+      const real = (await original()) as typeof SetStage
+      const judge: NonNullable<Drafts.Stage['judge']> = async (draft) => {
+        const verdict = await real.set.judge?.(draft)
+        return verdict?.kind === 'refused' ? { kind: 'idle' } : verdict
+      }
+      return { ...real, set: { ...real.set, judge } }
+    },
+  ],
+  [
+    'a refused check is no refusal',
+    CHECK,
+    async (original) => {
+      const real = (await original()) as typeof CheckStage
+      const judge: NonNullable<Drafts.Stage['judge']> = async (draft) => {
+        const verdict = await real.check.judge?.(draft)
+        return verdict?.kind === 'refused' ? { kind: 'idle' } : verdict
+      }
+      return { ...real, check: { ...real.check, judge } }
+    },
+  ],
+  [
     'check is the where of the first rule',
     COMPILE_PERMISSIONS,
     async (original) => {
@@ -203,11 +254,11 @@ test.each(choose(MUTANTS))('is noticed: %s', async (...mutant) => {
   expect(await fails(notice())).toBe(true)
 })
 
-test('is noticed by the literal reading of §5 alone: all but what needs 65 rules', async () => {
+test('each is noticed by the literal reading of §5 alone', async () => {
   const missed: string[] = []
   for (const mutant of choose(MUTANTS)) {
     const create = await createMutant(mutant)
     if (!(await fails(checkRules(CONFIGS, create)))) missed.push(mutant[0])
   }
-  expect(missed.filter((what) => what !== 'the 65th rule is tried')).toEqual([])
+  expect(missed).toEqual([])
 })

@@ -9,6 +9,7 @@ import {
   documentsOf,
   type Json,
   requestsOf,
+  type SmallCaller,
   type SmallConfig,
   type SmallSchema,
 } from './insight/universe.js'
@@ -310,10 +311,26 @@ export async function checkRulesCase(one: RulesCase, create?: Create): Promise<v
 
 const SUBJECTS = ['*', 'user', 'owner', 'editor', 'clerk']
 
-/** Permissions in which subjects have up to four rules, many of them alike. */
-function randomRules(random: Random, fields: SmallSchema): Json {
+/** Roles that give a caller who has them all more than 64 rules. */
+const CROWD = ['r0', 'r1', 'r2', 'r3', 'r4']
+
+const CROWDED: readonly (SmallCaller | null)[] = CALLERS.map(
+  (caller) => caller && { ...caller, roles: [...caller.roles, ...CROWD] },
+)
+
+/** A rule that never runs, so that a later one may. */
+const IDLE: { readonly [operation in RuleOperation]: Json } = {
+  read: { where: { a: 'never' } },
+  create: { check: { a: 'never' } },
+  update: { where: { a: 'never' } },
+  delete: { where: { a: 'never' } },
+}
+
+/** Permissions in which subjects have up to four rules, many of them alike; in a crowd up to 16, of which few ever run. */
+function randomRules(random: Random, fields: SmallSchema, isCrowd: boolean): Json {
   const known: { [operation in RuleOperation]?: Json[] } = {}
   const ruleFor = (operation: RuleOperation): Json => {
+    if (isCrowd && random.chance(0.96)) return IDLE[operation]
     const others = known[operation] ?? []
     const rule = random.chance(0.15)
       ? {}
@@ -325,14 +342,19 @@ function randomRules(random: Random, fields: SmallSchema): Json {
   }
   const rulesFor = (operation: RuleOperation): unknown => {
     if (random.chance(0.1)) return random.chance(0.5)
-    const rules = Array.from({ length: random.integer(1, 4) }, () => ruleFor(operation))
+    const length = isCrowd ? random.integer(10, 16) : random.integer(1, 4)
+    const rules = Array.from({ length }, () => ruleFor(operation))
     return rules.length === 1 && random.chance(0.5) ? rules[0] : rules
   }
-  const grants = SUBJECTS.filter(() => random.chance(0.6)).map((subject) => [
+  const subjects = [...SUBJECTS.filter(() => random.chance(0.6)), ...(isCrowd ? CROWD : [])]
+  const grants = subjects.map((subject) => [
     subject,
     Object.fromEntries(
       (['read', 'create', 'update', 'update', 'delete'] as const)
-        .filter((operation) => random.chance(0.6) && (subject !== 'owner' || operation !== 'create'))
+        .filter(
+          (operation) =>
+            random.chance(isCrowd ? 0.9 : 0.6) && (subject !== 'owner' || operation !== 'create'),
+        )
         .map((operation) => [operation, rulesFor(operation)]),
     ),
   ])
@@ -354,24 +376,30 @@ const withRules = (permissions: Json, change: (rules: readonly Json[]) => readon
     ]),
   )
 
-/** How often a request told an array from its first rule, and from the reverse. */
+/** How often a request told an array from its first rule, and from the reverse, and 64 rules from all there are. */
 export interface SeenRules {
   asked: number
   beyondFirst: number
   ordered: number
+  cut: number
 }
 
 const QUESTIONS = 40
+
+/** In one configuration of so many, callers may have more than 64 rules. */
+const CROWDS = 8
 
 const effectOf = ({ errors: _, ...rest }: SmallAnswer): Omit<SmallAnswer, 'errors'> => rest
 
 /** What the handler answers and stores is what §5 says, read literally. Throws on a counterexample. */
 export async function checkRules(configs: number, create?: Create): Promise<SeenRules> {
-  const seen: SeenRules = { asked: 0, beyondFirst: 0, ordered: 0 }
+  const seen: SeenRules = { asked: 0, beyondFirst: 0, ordered: 0, cut: 0 }
   for (let seed = 1; seed <= configs; seed++) {
     const random = createRandom(seedOf(seed))
     const fields = randomSchema(random)
-    const permissions = randomRules(random, fields)
+    const isCrowd = seed % CROWDS === 0
+    const permissions = randomRules(random, fields, isCrowd)
+    const callers = isCrowd ? CROWDED : CALLERS
     const configOf = (own: Json): SmallConfig => ({
       collections: {
         things: { schema: fields, permissions: own },
@@ -381,12 +409,13 @@ export async function checkRules(configs: number, create?: Create): Promise<Seen
     const judge = createJudge(configOf(permissions))
     const first = createJudge(configOf(withRules(permissions, (rules) => rules.slice(0, 1))))
     const reverse = createJudge(configOf(withRules(permissions, (rules) => [...rules].reverse())))
+    const all = createJudge(configOf(permissions), Number.POSITIVE_INFINITY)
     const handler = await createSmallHandler(configOf(permissions), create ? { create } : {})
     const [documents, requests] = [documentsOf(fields), requestsOf('things', fields)]
     for (let i = 0; i < QUESTIONS; i++) {
       const operation = random.pick(['read', 'create', 'patch', 'patch', 'patch', 'put', 'delete'])
       const request = random.pick(requests.filter((one) => one.operation === operation))
-      const [caller, document] = [random.pick(CALLERS), random.pick(documents)]
+      const [caller, document] = [random.pick(callers), random.pick(documents)]
       const context = JSON.stringify({ seed, permissions, fields, caller, document, request })
       const answer = effectOf(await handler.ask(caller, document, request))
       const expected = effectOf(judge(caller, document, request))
@@ -396,6 +425,7 @@ export async function checkRules(configs: number, create?: Create): Promise<Seen
       seen.asked += 1
       if (!isAs(first)) seen.beyondFirst += 1
       if (!isAs(reverse)) seen.ordered += 1
+      if (!isAs(all)) seen.cut += 1
     }
     await handler.close()
   }

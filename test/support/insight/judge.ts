@@ -44,10 +44,13 @@ export type Judge = (caller: SmallCaller | null, document: Json, request: SmallR
 
 const SHOWN: readonly string[] = [...FIELDS, 'createdAt', 'updatedAt', 'createdBy']
 
-/** Creates the judge of a configuration. */
-export function createJudge(config: SmallConfig): Judge {
+/** The most rules that a write tries. */
+const MOST = 64
+
+/** Creates the judge of a configuration; `most` is for one that would try another number of rules. */
+export function createJudge(config: SmallConfig, most = MOST): Judge {
   const judges = new Map(
-    Object.entries(config.collections).map(([name, collection]) => [name, judgeCollection(collection)]),
+    Object.entries(config.collections).map(([name, collection]) => [name, judgeCollection(collection, most)]),
   )
   return (caller, document, request) => {
     const found = judges.get(request.collection)
@@ -99,7 +102,7 @@ export const answerChosen = (status: number, before: Json | null, chosen: Chosen
     : refuse(chosen, before, chosen.errors)
 
 /** Creates the judge of a collection. */
-export function judgeCollection({ schema, permissions }: SmallCollection): CollectionJudge {
+export function judgeCollection({ schema, permissions }: SmallCollection, most = MOST): CollectionJudge {
   const table = tableOf(schema, permissions)
   const readersOf = forEachCaller((caller) =>
     [...table.read.values()].flat().filter((rule) => appliesTo(rule.subject, caller)),
@@ -119,7 +122,7 @@ export function judgeCollection({ schema, permissions }: SmallCollection): Colle
     const roles = [...mentions.keys()].filter((subject) => isRole(subject) && appliesTo(subject, caller))
     const decisive = roles.length > 0 ? roles : caller && mentions.has('user') ? ['user'] : ['*']
     const subjects = caller ? [...decisive, 'owner'] : ['*']
-    return subjects.flatMap((subject) => mentions.get(subject) ?? [])
+    return subjects.flatMap((subject) => mentions.get(subject) ?? []).slice(0, most)
   }
   const writersOf = {
     create: forEachCaller((caller) => findWriters('create', caller)),

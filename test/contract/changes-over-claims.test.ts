@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createMemoryAdapter } from '../../src/index.js'
+import { checkOneAtATime } from '../support/claim-over-laws.js'
 import type { SeenEvent } from '../support/event-streams.js'
 import { useStorages } from '../support/storages.js'
 import { useStreams } from './support/changes.js'
@@ -113,6 +114,9 @@ describe.each(useStorages())('in %s', (_, create) => {
     expect(await again()).toEqual(['reset'])
   })
 })
+
+test('one claim over claims is read at a time, and nothing is sent meanwhile to those whom it concerns', () =>
+  checkOneAtATime())
 
 test('where a base depends on the time, a write that changes it begins anew, and no other one', async () => {
   const { open, write } = await serve({ adapter: createMemoryAdapter(), config })

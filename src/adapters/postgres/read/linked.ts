@@ -15,7 +15,7 @@ import { createStatements } from '../../sql/statements.js'
 import type { Connections } from '../connection/lease.js'
 import { explained } from '../faults.js'
 import { createAskTogether } from './ask-together.js'
-import { writeList } from './page.js'
+import { nameList, writeList } from './page.js'
 
 /** The dependencies of linked reads. */
 interface LinkedSource {
@@ -62,10 +62,10 @@ function planLinked(
   const { use, indexesOf } = source
   const { dialect } = source.engine
   const values: Value[] = []
-  const columns = lists.map((list) => {
+  const columns = lists.map((list, i) => {
     const written =
       isShort(indexesOf(list.in), { ...list, sort: [], skip: 0 }) && writeLinked(dialect, list, link, values)
-    return written || 'NULL'
+    return nameList(written || 'NULL', i)
   })
   const table = dialect.table(collection)
   const linked = dialect.value({ path: field, type: 'string', each: false })

@@ -24,6 +24,12 @@ export function writeList(page: string, bytes: string, size: string): string {
 }
 
 /**
+ * Names one of several columns with lists. A pool of the host application returns rows as objects, in which columns of
+ * the same name replace each other.
+ */
+export const nameList = (column: string, place: number): string => `${column} AS list${place}`
+
+/**
  * Builds the statement that runs the subquery `text` once for each row of `asked`. The columns of `asked` take the role
  * of the parameters in `text`.
  */

@@ -5,7 +5,7 @@ import type { Value } from '../../sql/dialect.js'
 import { isShort } from '../../sql/read/is-short.js'
 import { createStatements } from '../../sql/statements.js'
 import { explained } from '../faults.js'
-import { writeList } from './page.js'
+import { nameList, writeList } from './page.js'
 import { FEW, findOptions, type ReadSource } from './reads.js'
 
 /** The maximum size in bytes of a document in a list that is read together with others. */
@@ -23,12 +23,12 @@ export function createListTogether(source: ReadSource): Required<Pick<StorageAda
         parameter: (_, value) => dialect.parameter(values.push(value), value),
       })
       const bytes = String(Math.floor(bounds.readBytes / lists.length))
-      const columns = lists.map(({ in: collection, filter, limit }) => {
+      const columns = lists.map(({ in: collection, filter, limit }, i) => {
         const { length } = values
         const { text, isExact } = page(collection, { filter, sort: [], skip: 0, limit })
-        if (isExact) return `(${writeList(text, bytes, String(SIZE))})`
+        if (isExact) return nameList(`(${writeList(text, bytes, String(SIZE))})`, i)
         values.length = length
-        return 'NULL'
+        return nameList('NULL', i)
       })
       const long = lists.find((list) => !isShort(indexesOf(list.in), { ...list, sort: [], skip: 0 }))
       const options = long && findOptions(source, { ...long, collection: long.in }, caller, FEW.listed)

@@ -44,6 +44,28 @@ describe.each(storages)('what a service keeps of a caller, in %s,', (name, creat
     expect(await see()).toEqual({ seen: ['a', 'a'], calls: again })
   })
 
+  test('spares the storage what a claim is made of, and what that is made of', async () => {
+    const world = open(create())
+    const { token } = await begin(world)
+    const see = () => world.look('GET /letters', token)
+    await world.act('POST /members', { user: 'ben', team: 'a' })
+    await world.act('POST /letters', { team: 'of ben', from: 'ben' })
+    const isKept = name !== 'PostgreSQL'
+    // PostgreSQL reads the first claim with the session, and the second one in one further trip.
+    const together = ['list _sessions', 'list members', 'list letters']
+    const apart = [...WHO, 'list members', 'list members', 'list letters']
+    expect(await see()).toEqual({ seen: ['of ben'], calls: isKept ? apart : together })
+    const again = isKept ? ['list letters'] : together
+    expect(await see()).toEqual({ seen: ['of ben'], calls: again })
+    await world.act('POST /notes', { team: 'a', text: 'another' })
+    expect(await see()).toEqual({ seen: ['of ben'], calls: again })
+    // Without the team, there is nobody to look for.
+    const [{ _id }] = (await world.send('GET /members?q[team]=a&sort[createdAt]=1', { token })).body
+    await world.act(`DELETE /members/${_id}`)
+    const none = ['list _sessions', 'list letters']
+    expect(await see()).toEqual({ seen: [], calls: isKept ? ['list members', 'list letters'] : none })
+  })
+
   test.each(Object.entries(KEPT_LAWS))('%s', async (_, law) => {
     await law(open(create()))
   })

@@ -57,10 +57,17 @@ const config = {
         root: true,
       },
     },
+    letters: {
+      schema: { team: { type: 'string' }, from: { type: 'string', index: true } },
+      permissions: { user: { read: { where: { from: { $in: '$user.mates' } } } }, root: true },
+    },
   },
   auth: {
     roleField: 'role',
-    claims: { teams: { from: 'members', where: { user: '$user._id' }, take: 'team' } },
+    claims: {
+      teams: { from: 'members', where: { user: '$user._id' }, take: 'team' },
+      mates: { from: 'members', where: { team: { $in: '$user.teams' } }, take: 'user' },
+    },
   },
 } as const
 
@@ -171,6 +178,24 @@ export const KEPT_LAWS: {
     await sees('a', 'b')
     await world.act(`PATCH /users/${id}`, { shop: 'none' })
     await sees('a')
+  },
+
+  async 'what gives a claim its values is followed where another claim uses it'(world) {
+    const { token, id } = await begin(world)
+    const { act, look } = world
+    for (const from of ['ben', 'cleo']) await act('POST /letters', { team: from, from })
+    const sees = async (...froms: readonly string[]) =>
+      expect((await look('GET /letters?sort[from]=1', token)).seen).toEqual(froms)
+    await sees()
+    const ben = await act('POST /members', { user: 'ben', team: 'a' })
+    await act('POST /members', { user: 'cleo', team: 'b' })
+    await sees('ben')
+    const own = await act('POST /members', { user: id, team: 'b' })
+    await sees('ben', 'cleo')
+    await act(`DELETE /members/${ben._id}`)
+    await sees('cleo')
+    await act(`DELETE /members/${own._id}`)
+    await sees()
   },
 
   async 'a session ends at once'(world) {

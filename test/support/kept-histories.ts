@@ -108,7 +108,12 @@ export interface Places {
 }
 
 /** The same adapter without what tells that nothing was written, and what reads several things at once. */
-export function withoutState({ state: _, readLinked: __, ...adapter }: StorageAdapter): StorageAdapter {
+export function withoutState({
+  state: _,
+  readLinked: __,
+  listTogether: ___,
+  ...adapter
+}: StorageAdapter): StorageAdapter {
   return adapter
 }
 
@@ -119,6 +124,7 @@ async function begin(world: KeptWorld): Promise<{ people: readonly Person[]; pat
     const { body } = await world.send('POST /auth/register', { body: { email, password } })
     people.push({ id: body.user._id, email, password, tokens: [body.token] })
     await byRoot(world, 'POST /members', { user: body.user._id, team: 'a' })
+    await byRoot(world, 'POST /letters', { team: name, from: body.user._id })
   }
   const paths: string[] = []
   for (const team of TEAMS) {
@@ -134,7 +140,7 @@ async function begin(world: KeptWorld): Promise<{ people: readonly Person[]; pat
 /** How many sessions of a person are asked by. */
 const ASKED = 3
 
-const LISTS = ['/notes', '/notes/count', '/posts', '/news', '/auth/me', '/members']
+const LISTS = ['/notes', '/notes/count', '/posts', '/news', '/letters', '/auth/me', '/members']
 
 /**
  * Each answer of a service that keeps its callers is that of one that keeps nothing. Gives the number of answers that were

@@ -15,8 +15,9 @@ test.each(useStorages())(
   'in %s, a list that a client keeps by events equals a fresh one after every quiet moment',
   async (name, createAdapter) => {
     const lists = RUNS[name] ?? 0
-    const { moved } = await checkLiveLists({ lists, writes: 25 }, createAdapter)
+    const { moved, claimed } = await checkLiveLists({ lists, writes: 25 }, createAdapter)
     expect(perRound(moved, lists)).toBeGreaterThan(0.25)
+    expect(perRound(claimed, lists)).toBeGreaterThan(0.1)
   },
 )
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { createClient } from '../../src/client/client.js'
-import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
+import { type Caller, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import { createRandom, type Random } from '../../src/tools/testing/adapter/fuzz/random.js'
 import { watchLog } from './event-streams.js'
 import { createTestService } from './service.js'
@@ -9,6 +9,9 @@ import { seedOf } from './tier.js'
 /** Texts whose order by code units is another one than by code points. */
 const TEXTS = ['', 'a', 'B', 'ab', 'é', '\uffff', '😀', '😁a', '9', '10']
 
+const indexed = { type: 'string', index: true } as const
+
+/** A caller has several rules, one of them by a claim that uses a claim. */
 const config = {
   collections: {
     things: {
@@ -21,19 +24,41 @@ const config = {
         h: { type: 'string' },
       },
       permissions: {
-        '*': { read: { where: { h: { $ne: 'hidden' } } } },
+        '*': { read: { where: { h: 'shown' } } },
+        user: {
+          read: [
+            { where: { h: { $in: '$user.teams' } } },
+            { where: { h: 'big', n: { $gt: 2 } }, omit: ['h'] },
+          ],
+        },
         admin: true,
       },
     },
+    seats: {
+      schema: { user: indexed, unit: indexed, team: { type: 'string' } },
+      permissions: { admin: true },
+    },
+  },
+  auth: {
+    claims: {
+      teams: { from: 'seats', where: { unit: { $in: '$user.units' } }, take: 'team' },
+      units: { from: 'seats', where: { user: '$user._id' }, take: 'unit' },
+    },
   },
 } as const
+
+const drawSeat = (random: Random) => ({
+  user: random.pick(['ann', 'ben', 'ben']),
+  unit: random.pick(['north', 'south']),
+  team: random.pick(['red', 'blue']),
+})
 
 const drawThing = (random: Random): object => ({
   s: random.pick([null, ...TEXTS]),
   n: random.pick([null, -1, 0, 2.5, 10]),
   b: random.pick([null, true, false]),
   o: random.pick([null, { x: random.pick(TEXTS) }]),
-  h: random.pick(['hidden', 'shown', 'shown']),
+  h: random.pick(['big', 'red', 'blue', 'shown', 'shown', 'shown']),
 })
 
 const withoutNulls = (thing: object): object =>
@@ -64,21 +89,35 @@ export async function checkLiveLists(
     defaultLimit,
   }: { readonly lists: number; readonly writes: number; readonly defaultLimit?: number },
   createAdapter: () => StorageAdapter = createMemoryAdapter,
-): Promise<{ moved: number }> {
-  const seen = { moved: 0 }
+): Promise<{
+  /** The lists that were shown more than twice. */
+  moved: number
+  /** The lists in which a claim that uses a claim has shown something. */
+  claimed: number
+}> {
+  const seen = { moved: 0, claimed: 0 }
   const { adapter, begin, quiet } = watchLog(createAdapter())
   const { handler } = createTestService(defaultLimit ? { ...config, limits: { defaultLimit } } : config, {
     adapter,
+    authenticate: () => null,
   })
   await handler.ready()
-  const [things, all] = [null, { id: 'admin', roles: ['admin'] }].map((caller) => {
+  const clientOf = (caller: Caller | null) => {
     const target = handler.as(caller)
-    return createClient<typeof config>((request: Request) => target(request)).collection('things')
-  })
-  if (!things || !all) throw new Error('there are two clients')
+    return createClient<typeof config>((request: Request) => target(request))
+  }
+  const admin = clientOf({ id: 'admin', roles: ['admin'] })
+  const [all, seats] = [admin.collection('things'), admin.collection('seats')]
+  const writeSeat = async (random: Random): Promise<void> => {
+    const [one] = random.chance(0.6) ? [] : random.sample(await seats.list({ limit: 1000 }), 1)
+    if (one) await seats.delete(one._id)
+    else await seats.create(drawSeat(random))
+  }
   for (let seed = 1; seed <= lists; seed++) {
     const random = createRandom(seedOf(seed))
     const asked = drawList(random)
+    const things = clientOf(random.chance(0.3) ? null : { id: 'ann', roles: [] }).collection('things')
+    let isClaimed = false
     const kept: (readonly object[])[] = []
     const controller = new AbortController()
     let wake = (): void => {}
@@ -95,6 +134,7 @@ export async function checkLiveLists(
     }
     await begin()
     for (let i = 0; i < writes; i++) {
+      if (random.chance(0.15)) await writeSeat(random)
       const one = random.chance(0.4) ? undefined : random.sample(await all.list({ limit: 1000 }), 1)[0]
       if (!one) await all.create(withoutNulls(drawThing(random)))
       else if (random.chance(0.3)) await all.delete(one._id)
@@ -102,6 +142,7 @@ export async function checkLiveLists(
       if (!random.chance(0.5) && i < writes - 1) continue
       await quiet()
       const fresh = JSON.stringify(await things.list(asked))
+      isClaimed ||= /"h":"(?:red|blue)"/.test(fresh)
       // An event, or the list that it made necessary, may still be on its way, from a database with much to do too.
       const until = performance.now() + MOST_LATE
       while (performance.now() < until && JSON.stringify(kept.at(-1)) !== fresh)
@@ -109,6 +150,7 @@ export async function checkLiveLists(
       expect(JSON.stringify(kept.at(-1)), `list ${seed}, ${JSON.stringify(asked)}`).toBe(fresh)
     }
     if (kept.length > 2) seen.moved += 1
+    if (isClaimed) seen.claimed += 1
     controller.abort()
     await keeping
   }

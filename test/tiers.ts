@@ -19,6 +19,8 @@ export const LEFT_TO_FULL: readonly string[] = [
   'test/cli/processes.test.ts',
   'test/examples/custom-adapter.test.ts',
   'test/packaging/extending.test.ts',
+  // Pairs that other random tests draw too, among others.
+  'test/property/rich-rights.test.ts',
 ]
 
 /** The folder of tests of one storage each, beside those of the kit, and the area that they test. */

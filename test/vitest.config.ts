@@ -21,6 +21,7 @@ const LONGEST: readonly string[] = [
   'adapters/postgres.test.ts',
   'property/non-interference.test.ts',
   'property/write-non-interference.test.ts',
+  'property/rich-rights.test.ts',
   'cli/cli.test.ts',
   'packaging/extending.test.ts',
   'mutants/mutants.test.ts',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type * as Pending from '../../src/core/batch/pending-writes.js'
-import { checkBatches } from '../support/batch-laws.js'
+import { checkBatches, checkCascade } from '../support/batch-laws.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
@@ -97,13 +97,13 @@ test('the real batches, taken through the same hands, pass', async () => {
     breakPending((Real) => class extends Real {}),
   ])
   await checkBatches(20, { create })
+  await checkCascade({ create })
 })
 
 describe('batches', () => {
   test.each(choose(mutants))('%s: noticed', async (...mutant) => {
     const create = await createMutant(mutant)
-    expect((await fails(checkBatches(20, { create }))) || (await fails(checkBatches(300, { create })))).toBe(
-      true,
-    )
+    const isFound = (await fails(checkCascade({ create }))) || (await fails(checkBatches(20, { create })))
+    expect(isFound || (await fails(checkBatches(300, { create })))).toBe(true)
   })
 })

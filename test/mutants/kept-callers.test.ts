@@ -5,7 +5,8 @@ import type { Linked, LinkedFound } from '../../src/core/storage.js'
 import type { StorageAdapter } from '../../src/index.js'
 import { checkKept } from '../support/kept-callers.js'
 import { checkHistories, withoutState } from '../support/kept-histories.js'
-import { CLAIMING, checkNonInterference } from '../support/laws.js'
+import { checkNonInterference } from '../support/laws.js'
+import { RICH } from '../support/rights-worlds.js'
 import { useLastingStorages, useStorages } from '../support/storages.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
@@ -170,5 +171,5 @@ test('a service over other documents than it has answered about is noticed where
       state: (names) => (names.includes('memberships') ? 'as it was' : adapter.state?.(names)),
     }
   }
-  expect(await fails(checkNonInterference(160, undefined, still, CLAIMING))).toBe(true)
+  expect(await fails(checkNonInterference(60, undefined, still, RICH))).toBe(true)
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { checkBatches } from '../support/batch-laws.js'
-import { withWriteClaims } from '../support/claim-worlds.js'
+import { CLAIMING_BATCHES } from '../support/claim-worlds.js'
 import { CLAIMING_WRITES } from '../support/claiming-writes.js'
 import { CLAIMING, checkNonInterference } from '../support/laws.js'
 import { useStorages } from '../support/storages.js'
@@ -31,7 +31,7 @@ test.each(storages)(
   'in %s, a batch that changes what its caller claims answers and leaves what its operations would alone',
   async (_, createAdapter, runs) => {
     const half = Math.ceil(runs / 2)
-    const { granted, refused } = await checkBatches(half, { createAdapter }, withWriteClaims)
+    const { granted, refused } = await checkBatches(half, { createAdapter }, CLAIMING_BATCHES)
     expect(perRound(granted, half)).toBeGreaterThan(0.2)
     expect(perRound(refused, half)).toBeGreaterThan(0.2)
   },

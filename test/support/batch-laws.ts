@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import fc from './fast-check.js'
 import type { Worlds } from './laws.js'
+import { createTestService } from './service.js'
 import { seedOf } from './tier.js'
 import { type Answer, type Building, openSide, type Side } from './write-laws.js'
 import {
@@ -24,18 +25,19 @@ export interface Seen {
 /** How many batches are sent in each world. */
 const BATCHES = 6
 
-const worldsWithBatches = writeWorlds.chain((world) =>
-  fc.tuple(
-    fc.constant(world),
-    fc.array(
-      fc.array(fc.oneof({ weight: 4, arbitrary: operationOf(world) }, { weight: 1, arbitrary: readOf() }), {
-        minLength: 4,
-        maxLength: 10,
-      }),
-      { minLength: BATCHES, maxLength: BATCHES },
+const withBatches = (worlds: fc.Arbitrary<WriteWorld>) =>
+  worlds.chain((world) =>
+    fc.tuple(
+      fc.constant(world),
+      fc.array(
+        fc.array(fc.oneof({ weight: 4, arbitrary: operationOf(world) }, { weight: 1, arbitrary: readOf() }), {
+          minLength: 4,
+          maxLength: 10,
+        }),
+        { minLength: BATCHES, maxLength: BATCHES },
+      ),
     ),
-  ),
-)
+  )
 
 /** A secret cannot be set in a batch: that is the one difference. */
 const withoutSecrets = (request: WriteRequest): WriteRequest => {
@@ -51,12 +53,11 @@ const withoutSecrets = (request: WriteRequest): WriteRequest => {
 export async function checkBatches(
   runs: Worlds,
   building: Building = {},
-  change: (world: WriteWorld) => WriteWorld = (world) => world,
+  worlds = writeWorlds,
 ): Promise<Seen> {
   const seen: Seen = { granted: 0, refused: 0 }
   await fc.assert(
-    fc.asyncProperty(worldsWithBatches, async ([written, batches]) => {
-      const world = change(written)
+    fc.asyncProperty(withBatches(worlds), async ([world, batches]) => {
       const [together, alone] = [
         await openSide(world, world.pair[0], building),
         await openSide(world, world.pair[0], building),
@@ -163,3 +164,40 @@ const sorted = (store: Store): unknown =>
       })
       .sort(),
   )
+
+const CASCADING = {
+  collections: {
+    teams: { schema: { name: { type: 'string' } }, permissions: { root: true } },
+    notes: {
+      schema: { team: { type: 'reference', collection: 'teams', onDelete: 'cascade' } },
+      permissions: { root: true },
+    },
+  },
+}
+
+/** A delete in a batch removes what refers to its document by then, and leaves what did before. Throws where it does not. */
+export async function checkCascade({ create }: Building): Promise<void> {
+  const { send, handler } = createTestService(CASCADING, {
+    authenticate: () => null,
+    ...(create ? { create } : {}),
+  })
+  const ask = async (line: string, body?: Json) => {
+    const sent = await send(line, { caller: { id: 'root', roles: ['root'] }, ...(body ? { body } : {}) })
+    expect(sent.status).toBeLessThan(300)
+    return sent.body
+  }
+  const [here, there] = [await ask('POST /teams', {}), await ask('POST /teams', {})]
+  const [leaving, coming] = [
+    await ask('POST /notes', { team: here._id }),
+    await ask('POST /notes', { team: there._id }),
+  ]
+  await ask('POST /_batch', {
+    operations: [
+      { method: 'PATCH', path: `/notes/${leaving._id}`, body: { team: there._id } },
+      { method: 'PATCH', path: `/notes/${coming._id}`, body: { team: here._id } },
+      { method: 'DELETE', path: `/teams/${here._id}` },
+    ],
+  })
+  expect((await ask('GET /notes')).map(({ _id }: Json) => _id)).toEqual([leaving._id])
+  await handler.close()
+}

@@ -1,7 +1,7 @@
 import fc from './fast-check.js'
 import { type OracleCaller, viewsOf } from './oracle.js'
 import { type Disguise, disguise, type World, worlds } from './worlds.js'
-import type { WriteWorld } from './write-worlds.js'
+import { type WriteWorld, writeWorlds } from './write-worlds.js'
 
 type Json = { readonly [name: string]: unknown }
 
@@ -83,17 +83,20 @@ const replace = (name: string, inner: unknown): unknown =>
     ? { [inner < 'b' ? '$in' : '$nin']: '$user.teams' }
     : claiming(inner)
 
-/** A world whose rules use claims, as they use fields of a host's caller in others. */
-export const claimWorlds: fc.Arbitrary<World> = fc
-  .tuple(worlds, memberships, membershipRules, fc.constantFrom(CLAIMS, CLAIMS_OVER))
-  .map(([world, documents, permissions, claims]) => ({
-    ...world,
-    collection: { ...world.collection, permissions: claiming(world.collection.permissions) as Json },
-    memberships: { collection: { schema: MEMBERSHIPS, permissions }, documents, claims },
-    // What a host says does not stand in.
-    sent: world.caller,
-    caller: withTeams(world.caller, documents, claims),
-  }))
+/** A world whose rules use some of these claims, as they use fields of a host's caller in others. */
+export const claimWorldsOf = (...some: readonly Json[]): fc.Arbitrary<World> =>
+  fc
+    .tuple(worlds, memberships, membershipRules, fc.constantFrom(...some))
+    .map(([world, documents, permissions, claims]) => ({
+      ...world,
+      collection: { ...world.collection, permissions: claiming(world.collection.permissions) as Json },
+      memberships: { collection: { schema: MEMBERSHIPS, permissions }, documents, claims },
+      // What a host says does not stand in.
+      sent: world.caller,
+      caller: withTeams(world.caller, documents, claims),
+    }))
+
+export const claimWorlds = claimWorldsOf(CLAIMS, CLAIMS_OVER)
 
 /** A disguise in which memberships come, go and change too, where that shows the caller the same. */
 export const disguiseWithClaims = (world: World): fc.Arbitrary<Disguise> =>
@@ -139,16 +142,18 @@ export function judgeBy(claim: string, permissions: Json): Json {
   return Object.fromEntries(Object.entries(permissions).map(([subject, grant]) => [subject, judged(grant)]))
 }
 
-/**
- * A world of writes whose rules use claims of what the caller has written: in every second world, of what others have
- * written too that is marked alike.
- */
-export const withWriteClaims = (world: WriteWorld): WriteWorld => {
+const own = { from: 'things', where: { createdBy: '$user._id' }, take: 't' }
+const alike = { from: 'things', where: { t: { $in: '$user.own' } }, take: 't' }
+
+/** The `marks` of a caller are what the caller has written. */
+const MARKS: Json = { marks: own }
+
+/** The `marks` of a caller are what everyone has written that is marked as something that the caller has written. */
+export const MARKS_OVER: Json = { own, marks: alike }
+
+/** A world of writes whose rules use claims of what was written. */
+const withMarks = (world: WriteWorld, claims: Json): WriteWorld => {
   const { things } = world.config.collections
-  const own = { from: 'things', where: { createdBy: '$user._id' }, take: 't' }
-  const alike = { from: 'things', where: { t: { $in: '$user.own' } }, take: 't' }
-  const isOver = JSON.stringify(world.pair).length % 2 === 0
-  const claims: Json = isOver ? { own, marks: alike } : { marks: own }
   const permissions = judgeBy('marks', things.permissions)
   return {
     ...world,
@@ -159,3 +164,10 @@ export const withWriteClaims = (world: WriteWorld): WriteWorld => {
     },
   }
 }
+
+/** Worlds of writes whose rules use some of these claims. */
+export const markedWorldsOf = (...some: readonly Json[]): fc.Arbitrary<WriteWorld> =>
+  fc.tuple(writeWorlds, fc.constantFrom(...some)).map(([world, claims]) => withMarks(world, claims))
+
+/** Worlds whose batches change what their rules claim. */
+export const CLAIMING_BATCHES = markedWorldsOf(MARKS, MARKS_OVER)

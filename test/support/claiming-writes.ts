@@ -27,47 +27,48 @@ const withClaims = (caller: OracleCaller, { memberships = [] }: Store, claims: J
   withTeams(caller, memberships, claims) ?? caller
 
 /** Pairs of stores that may differ in memberships too, where that shows the caller the same. */
-const worlds: fc.Arbitrary<WriteWorld> = fc
-  .tuple(memberships, membershipRules, fc.constantFrom(CLAIMS, CLAIMS_OVER))
-  .chain(([own, permissions, claims]) => {
-    const teams = withTeams({ id: 'ann', roles: [] }, own, claims)?.teams
-    const standing = { rules: (some: Json) => judgeBy('teams', some), fields: { teams } }
-    return fc.tuple(
-      pairsOf(thingSchemas, PLAIN_PEOPLE, standing),
-      fc.constant({ own, claims, collection: { schema: MEMBERSHIPS, permissions } }),
-      fc.tuple(memberships, memberships),
-    )
-  })
-  .map(([world, { own, claims, collection }, others]): Omit<WriteWorld, 'requests'> => {
-    const { config, caller, pair } = world
-    const { teams: _, ...named } = caller
-    const raw = named as OracleCaller
-    const seenOf = (store: Store): string => {
-      const known = withClaims(raw, store, claims)
-      return JSON.stringify([
-        viewsOf(config.collections.things, store.things, known),
-        viewsOf(collection, store.memberships ?? [], known),
-      ])
-    }
-    let there: Store = { ...pair[1], memberships: own }
-    const seen = seenOf(there)
-    for (const one of others.flat()) {
-      const rest = (there.memberships ?? []).filter(({ _id }) => _id !== one._id)
-      for (const some of [rest, [...rest, one]])
-        if (seenOf({ ...there, memberships: some }) === seen) there = { ...there, memberships: some }
-    }
-    return {
-      config: {
-        ...config,
-        collections: { ...config.collections, memberships: collection },
-        auth: { claims },
-      },
-      caller: raw,
-      callerIn: (store) => withClaims(raw, store, claims),
-      pair: [{ ...pair[0], memberships: own }, there],
-    }
-  })
-  .chain((world) => withRequests(world))
+const worldsOf = (...some: readonly Json[]): fc.Arbitrary<WriteWorld> =>
+  fc
+    .tuple(memberships, membershipRules, fc.constantFrom(...some))
+    .chain(([own, permissions, claims]) => {
+      const teams = withTeams({ id: 'ann', roles: [] }, own, claims)?.teams
+      const standing = { rules: (some: Json) => judgeBy('teams', some), fields: { teams } }
+      return fc.tuple(
+        pairsOf(thingSchemas, PLAIN_PEOPLE, standing),
+        fc.constant({ own, claims, collection: { schema: MEMBERSHIPS, permissions } }),
+        fc.tuple(memberships, memberships),
+      )
+    })
+    .map(([world, { own, claims, collection }, others]): Omit<WriteWorld, 'requests'> => {
+      const { config, caller, pair } = world
+      const { teams: _, ...named } = caller
+      const raw = named as OracleCaller
+      const seenOf = (store: Store): string => {
+        const known = withClaims(raw, store, claims)
+        return JSON.stringify([
+          viewsOf(config.collections.things, store.things, known),
+          viewsOf(collection, store.memberships ?? [], known),
+        ])
+      }
+      let there: Store = { ...pair[1], memberships: own }
+      const seen = seenOf(there)
+      for (const one of others.flat()) {
+        const rest = (there.memberships ?? []).filter(({ _id }) => _id !== one._id)
+        for (const some of [rest, [...rest, one]])
+          if (seenOf({ ...there, memberships: some }) === seen) there = { ...there, memberships: some }
+      }
+      return {
+        config: {
+          ...config,
+          collections: { ...config.collections, memberships: collection },
+          auth: { claims },
+        },
+        caller: raw,
+        callerIn: (store) => withClaims(raw, store, claims),
+        pair: [{ ...pair[0], memberships: own }, there],
+      }
+    })
+    .chain((world) => withRequests(world))
 
 /** Beside what accounts for differences everywhere: a `check`, and what is shown of something new, by other claims. */
 function accountForClaims(
@@ -98,5 +99,10 @@ const judgedBy = (rule: unknown): unknown => {
   return check ?? where ?? null
 }
 
-/** Writes under rules that use claims. */
-export const CLAIMING_WRITES: WriteSource = { worlds, account: accountForClaims }
+/** Writes under rules that use some of these claims. */
+export const claimingWritesOf = (...some: readonly Json[]): WriteSource => ({
+  worlds: worldsOf(...some),
+  account: accountForClaims,
+})
+
+export const CLAIMING_WRITES = claimingWritesOf(CLAIMS, CLAIMS_OVER)

@@ -10,5 +10,4 @@ const sendMail = async (to: string, subject: string, text: string) =>
   console.log(`to ${to}: ${subject}\n${text}`)
 
 const { service } = createHelpDesk(createMemoryAdapter({ documents }), sendMail)
-await service.ready()
-createServer(toNodeHandler(service)).listen(Number(process.env.PORT ?? 3000))
+service.ready().then(() => createServer(toNodeHandler(service)).listen(Number(process.env.PORT ?? 3000)))

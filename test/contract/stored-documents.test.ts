@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createMemoryAdapter, type ServiceOptions, type StorageAdapter } from '../../src/index.js'
+import type { ServiceOptions, StorageAdapter } from '../../src/index.js'
 import { createTestService } from '../support/service.js'
-import { idOf } from '../support/stored.js'
+import { createStored, idOf } from '../support/stored.js'
 import { until } from '../support/until.js'
 
 // CONTRACT.md §7, "Stored documents"
@@ -17,19 +17,6 @@ const configOf = (schema: object, names: readonly string[] = ['things'], request
   ),
   limits: { requestSeconds },
 })
-
-/** An adapter that compares stored documents at the start, as it is not in memory, with some of its methods replaced. */
-async function createStored(
-  documents: { readonly [collection: string]: readonly object[] },
-  own: (adapter: StorageAdapter) => Partial<StorageAdapter> = () => ({}),
-): Promise<StorageAdapter> {
-  const { system, ...adapter } = createMemoryAdapter()
-  await adapter.open(Object.keys(documents).map((name) => ({ name, indexes: [] })))
-  for (const [name, all] of Object.entries(documents))
-    for (const [i, document] of all.entries())
-      await adapter.write([{ in: name, insert: { _id: idOf(i + 1), _version: 1, ...document } }], {})
-  return { ...adapter, ...own(adapter) }
-}
 
 /** A service, and what waits for its comparison. */
 async function start(adapter: StorageAdapter, config: object, options: ServiceOptions = {}) {

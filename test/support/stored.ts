@@ -62,3 +62,16 @@ export async function fieldsOf(
   const { createdAt, updatedAt, createdBy, ...rest } = document
   return Object.fromEntries(Object.entries(rest).filter(([name]) => !name.startsWith('_')))
 }
+
+/** An adapter that compares stored documents at the start, as it is not in memory, with some of its methods replaced. */
+export async function createStored(
+  documents: { readonly [collection: string]: readonly object[] },
+  own: (adapter: StorageAdapter) => Partial<StorageAdapter> = () => ({}),
+): Promise<StorageAdapter> {
+  const { system, ...adapter } = createMemoryAdapter()
+  await adapter.open(Object.keys(documents).map((name) => ({ name, indexes: [] })))
+  for (const [name, all] of Object.entries(documents))
+    for (const [i, document] of all.entries())
+      await adapter.write([{ in: name, insert: { _id: idOf(i + 1), _version: 1, ...document } }], {})
+  return { ...adapter, ...own(adapter) }
+}

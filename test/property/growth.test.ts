@@ -37,6 +37,7 @@ const RULES = {
     owner: { read: true },
   },
   assigned: { user: { read: { where: { $or: [ofGroups, { holder: '$user._id' }] } } } },
+  neighbouring: { user: { read: { where: { group: { $in: '$user.near' } } } } },
   elapsed: { user: { read: { where: { group: { $in: '$user.groups' }, at: { $lte: '$now' } } } } },
 }
 type RuleName = keyof typeof RULES
@@ -47,9 +48,14 @@ const text = { type: 'string' } as const
 const indexed = { type: 'string', index: true } as const
 
 const config = {
-  auth: { claims: { groups: { from: 'seats', where: { person: '$user._id' }, take: 'group' } } },
+  auth: {
+    claims: {
+      groups: { from: 'seats', where: { person: '$user._id' }, take: 'group' },
+      near: { from: 'seats', where: { group: { $in: '$user.groups' } }, take: 'group' },
+    },
+  },
   collections: {
-    seats: { schema: { person: indexed, group: text }, permissions: {} },
+    seats: { schema: { person: indexed, group: indexed }, permissions: {} },
     folders: { schema: { name: text }, permissions: { '*': { read: true } } },
     ...Object.fromEntries(
       Object.entries(RULES).map(([name, permissions]) => [
@@ -106,6 +112,12 @@ const documentsOf = (size: number) =>
 /** The caller, and the groups in which the caller has a seat. */
 const ME = 'p3'
 const MINE = ['g3', 'g12', 'g21'] as const
+
+/** The seats of the caller, of another in the same groups, and of everybody else. */
+const seatsOf = (size: number) => [
+  ...MINE.flatMap((group) => [ME, 'p4'].map((person) => ({ person, group }))),
+  ...Array.from({ length: size }, (_, i) => ({ person: `q${i}`, group: `x${i % (size / IN_GROUP)}` })),
+]
 
 interface Draw {
   readonly group: string
@@ -178,7 +190,7 @@ describe.each(STORAGES)('rows that are looked at, in %s', (_, create, exceptions
       const storage = create()
       const documents = documentsOf(size)
       const stored = {
-        seats: MINE.map((group) => ({ person: ME, group })),
+        seats: seatsOf(size),
         folders: Array.from({ length: size / IN_GROUP }, (_, i) => ({ name: `f${i}` })),
         ...Object.fromEntries(RULE_NAMES.map((name) => [name, documents])),
       }

@@ -109,7 +109,7 @@ const differences: readonly Mutant[] = [
 
 test.each(choose(mutants))('is noticed: %s', async (...mutant) => {
   const create = await createMutant(mutant)
-  expect(await fails(checkDescriptions(60, create))).toBe(true)
+  expect(await fails(checkDescriptions(200, create))).toBe(true)
 })
 
 test.each(choose(differences))('is noticed between two services: %s', async (...mutant) => {

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import type * as BatchStores from '../../src/core/batch/batch-store.js'
 import type * as Pending from '../../src/core/batch/pending-writes.js'
+import type * as Matches from '../../src/core/references/matches.js'
 import { checkBatches, checkCascade } from '../support/batch-laws.js'
+import { CLAIMED_BATCH_LAWS } from '../support/claimed-batches.js'
+import { createTestService } from '../support/service.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
@@ -105,5 +109,49 @@ describe('batches', () => {
     const create = await createMutant(mutant)
     const isFound = (await fails(checkCascade({ create }))) || (await fails(checkBatches(20, { create })))
     expect(isFound || (await fails(checkBatches(300, { create })))).toBe(true)
+  })
+})
+
+const STORE = '../../src/core/batch/batch-store.js'
+
+const breakFindBroken =
+  (break_: (since: number, find: BatchStores.BatchStore['findBroken']) => ReturnType<typeof find>) =>
+  async (original: () => Promise<unknown>) => {
+    const real = (await original()) as typeof BatchStores
+    class BatchStore extends real.BatchStore {
+      override findBroken(since: number): ReturnType<BatchStores.BatchStore['findBroken']> {
+        return break_(since, (from) => super.findBroken(from))
+      }
+    }
+    return { ...real, BatchStore }
+  }
+
+/** Rights and hooks that see what does not match. */
+const early: readonly Mutant[] = [
+  ['matches are checked only at the end', STORE, breakFindBroken(async () => undefined)],
+  ['only the last operation is checked', STORE, breakFindBroken((since, find) => find(Math.max(since, 1)))],
+  [
+    'a hook is called before the match of its document is checked',
+    '../../src/core/references/matches.js',
+    async (original) => {
+      const real = (await original()) as typeof Matches
+      const { Call } = await import('../../src/core/request/call.js')
+      const judge: NonNullable<typeof real.match.judge> = (draft) => {
+        const { hooks: _, ...service } = draft.call.service
+        const call = new Call(service, draft.call)
+        return real.match.judge?.(Object.create(draft, { call: { value: call } }))
+      }
+      return { ...real, match: { ...real.match, judge } }
+    },
+  ],
+]
+
+describe('rights and hooks in a batch', () => {
+  test.each(choose(early))('%s: noticed', async (...mutant) => {
+    const create = await createMutant(mutant)
+    let isNoticed = false
+    for (const [, check] of CLAIMED_BATCH_LAWS)
+      isNoticed ||= await fails(check((config, options) => createTestService(config, { ...options, create })))
+    expect(isNoticed).toBe(true)
   })
 })

@@ -11,10 +11,10 @@ import { readByIds } from '../request/read-by-ids.js'
 import type { Attempt, WriteFailure } from '../request/store/attempt.js'
 import { type Reader, refuseTaken, type Store, type StoreQuery } from '../request/store.js'
 import { endless } from '../slices.js'
-import type { Listed, StoredDocument } from '../storage.js'
+import type { Listed, StoredDocument, WriteStep } from '../storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
 import type { Conditions } from './conditions.js'
-import { type FindStored, idsIn, PendingWrites } from './pending-writes.js'
+import { type FindStored, idsIn, type PendingAgreement, PendingWrites } from './pending-writes.js'
 
 /**
  * Creates a hold, which keeps the documents of a list in memory up to a number of bytes, counted roughly, and only the
@@ -263,6 +263,25 @@ export class BatchStore implements Store {
   /** Whether lists of a collection can be read directly from the storage, because no pending write affects them. */
   isAside(collection: string): boolean {
     return !this.#conditions && !this.pending.hasTouched(collection)
+  }
+
+  /**
+   * Finds the first agreement of operation `since` or a later one that the state after the pending writes does not meet.
+   * If a later operation changes a document of an earlier agreement, it has an agreement of its own.
+   */
+  async findBroken(since: number): Promise<PendingAgreement | undefined> {
+    for (const agreement of this.pending.agreements)
+      if (agreement.operation >= since && !(await this.#meets(agreement.step))) return agreement
+    return undefined
+  }
+
+  async #meets(step: WriteStep | undefined): Promise<boolean> {
+    if (step === undefined) return true
+    const reader = this.own(step.in)
+    if ('refuse' in step) return (await reader.first(step.refuse)) === undefined
+    if (!('require' in step)) throw new Error('an agreement requires or refuses documents')
+    const document = await reader.find(step.require)
+    return document !== undefined && (step.where === undefined || compileFilter(step.where)(document))
   }
 
   /** Makes the write pending. It is committed, and retried, with the whole batch. */

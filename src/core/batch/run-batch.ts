@@ -1,7 +1,7 @@
 import { SESSIONS } from '../accounts/auth/sessions.js'
 import { resumeSession } from '../accounts/sessions.js'
 import { bounds } from '../bounds.js'
-import type { ServiceError } from '../errors.js'
+import { isServiceError, type ServiceError } from '../errors.js'
 import { USERS } from '../fields/schema/names.js'
 import { nothing } from '../filter/filter.js'
 import type { Shared } from '../hooks/where-hooked.js'
@@ -18,8 +18,13 @@ import { BatchStore } from './batch-store.js'
 import { Conditions } from './conditions.js'
 import type { PendingAgreement } from './pending-writes.js'
 
-/** Runs one operation of a batch. Resolves to the JSON text of its response. */
-export type RunOperation = (call: Call) => MaybePromise<string>
+/** One operation of a batch. */
+export interface RunnableOperation {
+  /** The collection that it writes to; `null` if it only reads. */
+  readonly writesTo: string | null
+  /** Runs it. Resolves to the JSON text of its response. */
+  readonly run: (call: Call) => MaybePromise<string>
+}
 
 /** The steps of an operation that are not counted elsewhere: about 10 µs. */
 const STEPS_AN_OPERATION = 200
@@ -32,7 +37,10 @@ const BYTES_A_STEP = 24
  * (CONTRACT.md §2, "Batch"). Returns the responses. Throws the error of the first rejected operation, with its index.
  * Throws `overloaded` if concurrent writes keep changing the documents that were read.
  */
-export function runBatch(call: Call, operations: readonly RunOperation[]): MaybePromise<readonly string[]> {
+export function runBatch(
+  call: Call,
+  operations: readonly RunnableOperation[],
+): MaybePromise<readonly string[]> {
   const now = call.service.now()
   const service: Service = { ...call.service, now: () => now, clock: createClock(() => now) }
   return call.store.write(() =>
@@ -45,7 +53,7 @@ export function runBatch(call: Call, operations: readonly RunOperation[]): Maybe
 }
 
 const judgeAll: Sliced<
-  [call: Call, service: Service, operations: readonly RunOperation[]],
+  [call: Call, service: Service, operations: readonly RunnableOperation[]],
   Attempt<readonly string[]>
 > = async (call, service, operations, slices) => {
   const budget = createByteBudget(
@@ -58,13 +66,20 @@ const judgeAll: Sliced<
   const telling = [SESSIONS, USERS, ...service.plan.claimed]
   const answers: string[] = []
   let own = call
+  /** The operations before this one meet their agreements. */
+  let agreed = 0
   for (const operation of operations) {
     const i = answers.length
     store.operation = i
     const before = stepsTaken()
+    if (i > 0 && (hasTold(store, telling) || asksHook(service, operation))) {
+      const broken = await store.findBroken(agreed)
+      if (broken) return planRefusal({ store, conditions }, call, refusalOf(broken))
+      agreed = i
+    }
     try {
       own = await callNow(own, { service, store, shared, telling })
-      const answer = await operation(own)
+      const answer = await operation.run(own)
       budget.take(answer)
       answers.push(answer)
     } catch (thrown) {
@@ -91,10 +106,17 @@ interface InBatch {
   readonly telling: readonly string[]
 }
 
+/** Whether the last operation may have changed the caller or its claims. */
+const hasTold = ({ pending, operation }: BatchStore, telling: readonly string[]): boolean =>
+  telling.some((name) => pending.lastIn(name) === operation - 1)
+
+/** Whether an operation may call a hook. */
+const asksHook = ({ hooks }: Service, { writesTo }: RunnableOperation): boolean =>
+  hooks !== undefined && writesTo !== null && (hooks.has(writesTo) || hooks.hasBelow(writesTo))
+
 /** Returns the call for the next operation. Reads the caller again if earlier operations may have changed it. */
 function callNow(last: Call, { service, store, shared, telling }: InBatch): MaybePromise<Call> {
-  const { pending, operation } = store
-  if (last.shared && telling.every((name) => pending.lastIn(name) < operation - 1)) return last
+  if (last.shared && !hasTold(store, telling)) return last
   const { deadline, session, caller, isStrict } = last
   const parts = { deadline, store, shared, isInBatch: true, isStrict }
   const { accounts } = service
@@ -162,6 +184,13 @@ function planRefusal(
       return refuse?.(failure)
     },
   }
+}
+
+/** Returns the error of an agreement that the pending state does not meet. */
+function refusalOf({ operation, refuse }: PendingAgreement): ServiceError {
+  const thrown = blame(operation, refuse?.())
+  if (!isServiceError(thrown)) throw thrown
+  return thrown
 }
 
 const blame = (operation: number, thrown: unknown): unknown =>

@@ -19,11 +19,12 @@ export const match: Stage = {
     const { call, collection, before, fields, unseen, write } = draft
     const after = before ? { ...fields, _id: before.stored._id } : fields
     const change = { before: before?.stored ?? NO_FIELDS, after, renewed: unseen }
+    // In a batch, whether the target matches is checked after all operations, but before a hook is called.
+    const isLater = call.isInBatch && !call.service.hooks?.has(collection.name)
     const isWrong = ({ target: name, pairs }: Match, reference: Reference): boolean => {
       const isItself = name === collection.name && reference.id === after._id
       const target = isItself ? after : write.referable(reference)
-      // In a batch, whether the target matches is checked after all operations.
-      return !target || (!call.isInBatch && !agrees(pairs, after, target))
+      return !target || (!isLater && !agrees(pairs, after, target))
     }
     const wrong = matchesFrom(call.service.plan, collection).flatMap((one) =>
       findRenewed(one, collection, change).filter((reference) => isWrong(one, reference)),

@@ -191,7 +191,10 @@ export const batch: Endpoint = {
     const read = (operations as readonly JsonObject[]).map((one) => readOperation(one, call.service))
     const results = await runBatch(
       call,
-      read.map((operation) => (own) => answerOperation(own, prefix, operation)),
+      read.map((operation) => ({
+        writesTo: operation.method === 'GET' ? null : operation.collection.name,
+        run: (own) => answerOperation(own, prefix, operation),
+      })),
     )
     // The text is encoded only once, when it is sent.
     const all = results.reduce((text, result) => `${text},${result}`)

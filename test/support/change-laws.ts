@@ -284,6 +284,14 @@ function group(world: World, history: readonly Write[], together: Together): rea
   return groups
 }
 
+/** How often the query of a claim may change within the changes that are read together (CONTRACT.md §9, "Standing"). */
+const MOST_QUERIES = 7
+
+/** Whether a claim by the unit of its caller is asked for more often than that, so that the stream gets a `reset`. */
+const isAskedTooOften = ({ isByUnit }: World, writes: readonly Write[]): boolean =>
+  isByUnit &&
+  writes.flat().filter((step) => 'user' in step && Object.hasOwn(step.user, 'unit')).length > MOST_QUERIES
+
 function compareLists(
   before: Known['list'] | undefined,
   after: Known['list'],
@@ -516,9 +524,11 @@ export async function checkHistories(
     if (JSON.stringify(other) !== JSON.stringify(history)) seen.different += 1
     const together = sequence.map(() => random.chance(0.4))
     const expected = expectEvents(sequence, together)
+    const groups = [history, other].map((one) => group(world, one, together))
+    if (groups.flat().some((writes) => isAskedTooOften(world, writes))) continue
     const stage = await openStage(world, PAGES[seed % PAGES.length] ?? 500, building)
-    for (const one of [history, other]) {
-      const stream = await stage.play(group(world, one, together))
+    for (const writes of groups) {
+      const stream = await stage.play(writes)
       checkIds(stream)
       expect(told(stream.events), `seed ${seed}`).toEqual(expected)
     }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type * as BatchStores from '../../src/core/batch/batch-store.js'
 import type * as Pending from '../../src/core/batch/pending-writes.js'
+import type * as Rights from '../../src/core/batch/rights.js'
 import type * as Matches from '../../src/core/references/matches.js'
 import { checkBatches, checkCascade } from '../support/batch-laws.js'
 import { CLAIMED_BATCH_LAWS } from '../support/claimed-batches.js'
@@ -129,6 +130,28 @@ const breakFindBroken =
 /** Rights and hooks that see what does not match. */
 const early: readonly Mutant[] = [
   ['matches are checked only at the end', STORE, breakFindBroken(async () => undefined)],
+  [
+    'the rights of the caller are not compared',
+    '../../src/core/batch/rights.js',
+    async (original) => ({ ...((await original()) as object), writeRights: () => '' }),
+  ],
+  [
+    'claims are not compared',
+    '../../src/core/batch/rights.js',
+    async (original) => {
+      const real = (await original()) as typeof Rights
+      const writeRights: typeof real.writeRights = (call) => JSON.stringify(call.caller)
+      return { ...real, writeRights }
+    },
+  ],
+  [
+    'what does not match is rejected whatever the rights',
+    '../../src/core/batch/rights.js',
+    async (original) => {
+      let calls = 0
+      return { ...((await original()) as object), writeRights: () => String(calls++) }
+    },
+  ],
   ['only the last operation is checked', STORE, breakFindBroken((since, find) => find(Math.max(since, 1)))],
   [
     'a hook is called before the match of its document is checked',

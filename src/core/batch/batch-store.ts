@@ -10,7 +10,7 @@ import { type ByteBudget, boundBytes } from '../request/byte-budget.js'
 import { readByIds } from '../request/read-by-ids.js'
 import type { Attempt, WriteFailure } from '../request/store/attempt.js'
 import { type Reader, refuseTaken, type Store, type StoreQuery } from '../request/store.js'
-import { endless } from '../slices.js'
+import { addSteps, endless } from '../slices.js'
 import type { Listed, StoredDocument, WriteStep } from '../storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
 import type { Conditions } from './conditions.js'
@@ -170,6 +170,9 @@ class BatchReader implements Reader {
   }
 }
 
+/** The steps to find out whether an agreement still counts: about 1 µs. */
+const STEPS_AN_AGREEMENT = 20
+
 /** Converts the error of an operation to the error of the whole write. */
 type BlameOperation = (operation: number, thrown: unknown) => unknown
 
@@ -270,7 +273,9 @@ export class BatchStore implements Store {
    * If a later operation changes a document of an earlier agreement, it has an agreement of its own.
    */
   async findBroken(since: number): Promise<PendingAgreement | undefined> {
-    for (const agreement of this.pending.agreements)
+    const { agreements } = this.pending
+    addSteps(agreements.length * STEPS_AN_AGREEMENT)
+    for (const agreement of agreements)
       if (agreement.operation >= since && !(await this.#meets(agreement.step))) return agreement
     return undefined
   }

@@ -17,6 +17,7 @@ import type { MaybePromise } from '../types.js'
 import { BatchStore } from './batch-store.js'
 import { Conditions } from './conditions.js'
 import type { PendingAgreement } from './pending-writes.js'
+import { writeRights } from './rights.js'
 
 /** One operation of a batch. */
 export interface RunnableOperation {
@@ -66,19 +67,18 @@ const judgeAll: Sliced<
   const telling = [SESSIONS, USERS, ...service.plan.claimed]
   const answers: string[] = []
   let own = call
-  /** The operations before this one meet their agreements. */
-  let agreed = 0
+  const findExposed = createExposure({ service, store, shared, telling }, () => {
+    const unwritten = new BatchStore(call.store, budget, conditions)
+    return callNow(call, { service, store: unwritten, shared, telling })
+  })
   for (const operation of operations) {
     const i = answers.length
     store.operation = i
     const before = stepsTaken()
-    if (i > 0 && (hasTold(store, telling) || asksHook(service, operation))) {
-      const broken = await store.findBroken(agreed)
-      if (broken) return planRefusal({ store, conditions }, call, refusalOf(broken))
-      agreed = i
-    }
     try {
       own = await callNow(own, { service, store, shared, telling })
+      const broken = await findExposed(operation, own)
+      if (broken) return planRefusal({ store, conditions }, call, refusalOf(broken))
       const answer = await operation.run(own)
       budget.take(answer)
       answers.push(answer)
@@ -112,7 +112,7 @@ const hasTold = ({ pending, operation }: BatchStore, telling: readonly string[])
 
 /** Whether an operation may call a hook. */
 const asksHook = ({ hooks }: Service, { writesTo }: RunnableOperation): boolean =>
-  hooks !== undefined && writesTo !== null && (hooks.has(writesTo) || hooks.hasBelow(writesTo))
+  writesTo !== null && hooks?.hasBelow(writesTo) === true
 
 /** Returns the call for the next operation. Reads the caller again if earlier operations may have changed it. */
 function callNow(last: Call, { service, store, shared, telling }: InBatch): MaybePromise<Call> {
@@ -127,6 +127,33 @@ function callNow(last: Call, { service, store, shared, telling }: InBatch): Mayb
     if (last.shared && present.session.user === session.user) return last.renew()
     return new Call(service, { ...parts, ...present })
   })
+}
+
+/**
+ * Creates the function that finds an agreement of earlier operations that is not met although a hook may see it, or
+ * the rights of the next operation may rest on it: the caller then has other rights than before the batch. `readFirst`
+ * returns the call before the batch. What it reads must be unchanged, too.
+ */
+function createExposure(
+  { service, store, telling }: InBatch,
+  readFirst: () => MaybePromise<Call>,
+): (operation: RunnableOperation, own: Call) => Promise<PendingAgreement | undefined> {
+  /** All operations before this one meet their agreements. */
+  let agreed = 0
+  let first: Promise<string> | undefined
+  const readRights = async (): Promise<string> => writeRights(await readFirst())
+  return async (operation, own) => {
+    const isHooked = asksHook(service, operation)
+    if (store.operation === 0 || !(isHooked || hasTold(store, telling))) return undefined
+    const broken = await store.findBroken(agreed)
+    if (!broken) {
+      agreed = store.operation
+      return undefined
+    }
+    if (isHooked) return broken
+    first ??= readRights()
+    return (await first) !== (await writeRights(own)) ? broken : undefined
+  }
 }
 
 /** Converts the error of an operation to the error of its batch. */

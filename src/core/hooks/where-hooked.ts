@@ -49,7 +49,7 @@ export interface Shared {
 export interface Hooks<Call> {
   /** Whether a collection has a hook. */
   has(collection: string): boolean
-  /** Whether a delete in a collection can delete or change documents of a collection with a hook. */
+  /** Whether a collection has a hook, or a delete in it can delete or change documents of a collection with one. */
   hasBelow(collection: string): boolean
   /** Calls the hook of a collection that has one. Throws `refused`, and the errors of the hook. */
   ask(call: Call, write: PlannedWrite): Promise<SettledWrite>

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import pg from 'pg'
+import { describe, expect, test, vi } from 'vitest'
 import { toNodeHandler } from '../../src/mounts/node.js'
 import { newSchema } from '../support/postgres.js'
 import { isLong } from '../support/tier.js'
@@ -112,6 +113,25 @@ describe('a server that is stopped under load', () => {
     await until(async () => (await service.send('GET /things')).status === 200, 'it is open')
     expect((await service.send('POST /things', {})).status).toBe(201)
     await service.handler.close()
+  })
+
+  test('finds a listener on each connection, from the first moment on', async () => {
+    const listening: number[] = []
+    const { connect } = pg.Pool.prototype as { connect(): Promise<pg.PoolClient> }
+    const watched = vi.spyOn(pg.Pool.prototype, 'connect').mockImplementation(async function (this: pg.Pool) {
+      const client = await connect.call(this)
+      listening.push(client.listenerCount('error'))
+      return client
+    } as never)
+    try {
+      const service = openService(newStore())
+      expect((await service.send('GET /things')).status).toBe(200)
+      await service.handler.close()
+    } finally {
+      watched.mockRestore()
+    }
+    expect(listening.length).toBeGreaterThan(0)
+    expect(Math.min(...listening)).toBeGreaterThan(0)
   })
 
   test('costs a server of node:http no connection', { timeout: 60_000 }, async () => {

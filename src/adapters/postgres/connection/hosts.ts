@@ -330,7 +330,12 @@ export class HostPools implements PoolSource {
       application_name: 'collection-service',
     })
     const place: HostPool = { url, pool, given: new Set(), asked: new WeakSet() }
-    pool.on('connect', (client) => void this.#opened.add(client))
+    pool.on('connect', (client) => {
+      // Between its connection and its first query, a client has no listener of the pool or of a session. The error of
+      // a server that stops in that moment would end the process.
+      client.on('error', ignore)
+      this.#opened.add(client)
+    })
     pool.on('remove', (client) => this.#forget(client))
     pool.on('acquire', (client) => void place.given.add(client))
     pool.on('release', (_, client) => void place.given.delete(client))

@@ -41,6 +41,7 @@ import { createLifecycle, type Lifecycle } from './start/lifecycle.js'
 import { createLogger } from './start/logger.js'
 import { createUpkeep } from './start/upkeep.js'
 import type { StorageAdapter } from './storage.js'
+import { renameStorage } from './stored/names/renamed-storage.js'
 import type { Hasher } from './types/host.js'
 import type {
   Caller,
@@ -95,11 +96,12 @@ type GivenOptions = ServiceOptions & { readonly [own in 'hooks' | 'consumers']?:
  */
 export function assembleService<C>(
   config: unknown,
-  adapter: StorageAdapter,
+  given: StorageAdapter,
   options: GivenOptions,
   adjust: (service: Service) => Service,
 ): CollectionService<C> {
-  const { plan, accounts, logger } = compilePlan(config, adapter, options)
+  const { plan, accounts, logger } = compilePlan(config, given, options)
+  const adapter = renameStorage(given, plan.collections)
   const now = options.now ? readClock(options.now) : Date.now
   const clock = createClock(now)
   const hasher: Hasher & Partial<BuiltInHasher> =

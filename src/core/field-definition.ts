@@ -14,6 +14,8 @@ interface CommonAttributes extends Commented {
   readonly nullable?: boolean
   /** The property can be set only when the document is created. */
   readonly immutable?: boolean
+  /** The name of the property in the storage, if it was renamed. Default: its own name. Not for elements of arrays. */
+  readonly stored?: string
 }
 
 interface ScalarAttributes extends CommonAttributes {

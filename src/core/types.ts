@@ -74,6 +74,8 @@ export type GrantConfig =
 
 /** A collection: its schema, its permissions and its indexes. */
 export interface CollectionConfig extends Commented {
+  /** The name of the collection in the storage, if it was renamed. Default: its own name. */
+  readonly stored?: string
   readonly schema: { readonly [field: string]: FieldDefinition }
   /** Permissions by subject: `*`, `user`, `owner` or the name of a role. Default: no subject may do anything. */
   readonly permissions?: { readonly [subject: string]: GrantConfig }

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import type { Ordered } from '../../src/core/filter/compare.js'
 import { createMemoryAdapter } from '../../src/index.js'
-import { type CreateAdapter, PLAIN } from '../support/laws.js'
+import { PLAIN } from '../support/laws.js'
 import { RELATED_WRITES } from '../support/related-writes.js'
 import { checkSameReads, checkSameWrites } from '../support/storage-laws.js'
+import type { Building } from '../support/write-laws.js'
 import { type ArrayAdapterParts, createArrayAdapter } from './array-adapter.js'
 import { choose } from './choose.js'
 
-type Storages = readonly CreateAdapter[]
+type Storages = readonly Building[]
 
 const sortedByLength = {
   compareValues: (a: Ordered, b: Ordered): number => String(a).length - String(b).length,
@@ -29,9 +30,9 @@ const mutants: readonly Broken[] = [
 test.each(choose(mutants, () => '../../src/adapters/'))(
   'a storage that %s is noticed',
   async (_, broken, check) => {
-    await check([createMemoryAdapter, () => createArrayAdapter()])
-    await expect(check([createMemoryAdapter, () => createArrayAdapter(broken)])).rejects.toThrow(
-      'Counterexample',
-    )
+    const memory = { createAdapter: createMemoryAdapter }
+    await check([memory, { createAdapter: () => createArrayAdapter() }])
+    const other = { createAdapter: () => createArrayAdapter(broken) }
+    await expect(check([memory, other])).rejects.toThrow('Counterexample')
   },
 )

@@ -30,6 +30,7 @@ const TYPES: readonly string[] = ['field-definition', 'types', 'storage', 'infer
 const TYPE_ARROWS: readonly (readonly [layer: string, target: string])[] = [
   ['storage', 'filter'],
   ['service', 'config'],
+  ['names', 'config'],
   ['service', 'hooks'],
   ['http', 'hooks'],
   ['create-service', 'hooks'],
@@ -142,6 +143,7 @@ const DOORS: readonly string[] = [
   'core/create-service.ts',
   'core/request/store.ts',
   'core/request/observe-storage.ts',
+  'core/stored/names/',
   'core/start/',
   'tools/cli/',
   'tools/testing/',

@@ -193,6 +193,7 @@ const REASONS: { readonly [path: string]: string } = {
   'support/laws.ts': 'stores documents of another configuration at random',
   'support/service.ts': 'hands on what a test says of its documents',
   'support/stored-laws.ts': 'starts a service with another configuration',
+  'security/stored-names.test.ts': 'stores documents of another configuration',
   'security/stored.test.ts': 'stores documents of another configuration',
   'support/stored.ts': 'stores the documents of a table past the service',
   'support/write-laws.ts': 'stores documents of another configuration at random',

@@ -5,6 +5,7 @@ import { CLAIMING, PLAIN, RELATED } from '../support/laws.js'
 import { RELATED_WRITES } from '../support/related-writes.js'
 import { checkSameReads, checkSameWrites } from '../support/storage-laws.js'
 import { useStorages } from '../support/storages.js'
+import { buildElsewhere } from '../support/stored-elsewhere.js'
 import { perRound, rounds } from '../support/tier.js'
 import { REQUESTS, writeWorlds } from '../support/write-worlds.js'
 
@@ -12,7 +13,12 @@ import { REQUESTS, writeWorlds } from '../support/write-worlds.js'
 
 const RUNS = rounds(3, 400)
 
-const storages = useStorages().map(([, create]) => create)
+const kinds = useStorages().map(([, createAdapter]) => createAdapter)
+/** Each kind of storage, and each once more under other names. */
+const storages = [
+  ...kinds.map((createAdapter) => ({ createAdapter })),
+  ...kinds.map((create) => buildElsewhere(create)),
+]
 
 test.each([
   ['of plain fields', { worlds: writeWorlds }],

@@ -238,6 +238,8 @@ const pathsOf = (where: Json | undefined): readonly string[] =>
 export interface Building {
   readonly create?: typeof createCollectionService
   readonly createAdapter?: CreateAdapter
+  /** Whether it stores everything under other names. */
+  readonly isElsewhere?: true
 }
 
 /** The answers of both sides to one request. */

@@ -2,6 +2,7 @@ import type { AuthPlan } from '../config/plan.js'
 import { readFields } from '../documents/write/stored-document.js'
 import type { Fault } from '../errors.js'
 import type { Field } from '../fields/field-type.js'
+import { withoutHidden } from '../fields/names.js'
 import { SYSTEM_FIELDS } from '../fields/schema/names.js'
 import { normalise } from '../fields/schema/normalise.js'
 import { holdsType } from '../filter/compare.js'
@@ -18,8 +19,9 @@ export function callerOf({ users }: AuthPlan, user: StoredDocument): KnownCaller
   const isList = users.fields.some(({ name, type }) => name === users.roleField && type === 'array')
   const roles = isList ? (Array.isArray(held) ? held : []) : [held]
   const fields: { [name: string]: unknown } = {}
-  for (const { type, name } of users.fields)
-    if (type !== 'hash' && Object.hasOwn(user, name)) fields[name] = user[name]
+  for (const field of users.fields)
+    if (field.type !== 'hash' && Object.hasOwn(user, field.name))
+      fields[field.name] = withoutHidden(field, user[field.name])
   for (const name of SYSTEM_FIELDS) fields[name] = user[name]
   return { id: user._id, roles: roles.filter((role) => typeof role === 'string'), fields }
 }

@@ -10,7 +10,7 @@ import { presentWays } from '../claims/query/demands.js'
 import { ConfigError, type ConfigFault } from '../errors.js'
 import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import type { Field } from '../fields/field-type.js'
-import { checkCase } from '../fields/names.js'
+import { checkCase, checkStoredNames, reservedNames } from '../fields/names.js'
 import { RESERVED_COLLECTION_NAMES, USERS } from '../fields/schema/names.js'
 import { holdsReference } from '../fields/schema/references.js'
 import { createPatternStore } from '../filter/pattern/pattern-store.js'
@@ -61,6 +61,7 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   const judgeVariable = createVariableJudge(written[USERS]?.schema, { ...options, isUnsure, claims })
 
   checkCase(Object.keys(written), RESERVED_COLLECTION_NAMES, report.at('collections'))
+  checkStoredNames(written, RESERVED_COLLECTION_NAMES, report.at('collections'))
   const { parse: parsePattern } = createPatternStore()
   const collections = new Map(
     Object.entries(written).map(([name, collection]) => {
@@ -152,11 +153,13 @@ function compileCollection(
   const permissions = compilePermissions(config.permissions ?? {}, scope, report.at('permissions'))
   return {
     name,
+    storedName: config.stored ?? name,
     fields,
     paths,
     hashes: fields.filter(({ type }) => type === 'hash'),
     referring: fields.filter(holdsReference),
     additionalProperties,
+    reserved: reservedNames(fields),
     permissions,
     parsePattern: context.parsePattern,
     validate,

@@ -1,6 +1,7 @@
 import { compileFields } from '../fields/compile-fields.js'
 import type { Field } from '../fields/field-type.js'
-import { isFieldName, isSystemField, suggest } from '../fields/schema/names.js'
+import { reservedNames } from '../fields/names.js'
+import { isFreeName, isSystemField, suggest } from '../fields/schema/names.js'
 import type { BodyValidator } from '../fields/schema/validator.js'
 import { type Filter, or } from '../filter/filter.js'
 import { isEqualJson } from '../json/equality.js'
@@ -238,7 +239,7 @@ function judgeName(
   }
   const field = fields.find((candidate) => candidate.name === name)
   if (field?.type === 'hash' && list === 'pick' && operation === 'read') return 'a hash is never shown'
-  if (field || (additionalProperties && isFieldName(name))) return undefined
+  if (field || isFreeName({ additionalProperties, reserved: reservedNames(fields) }, name)) return undefined
   const declared = fields.map((candidate) => candidate.name)
   return `there is no field ${JSON.stringify(name)} in the schema${suggest(name, declared)}`
 }

@@ -1,7 +1,7 @@
 import { collectPaths, compileFields, SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import type { DefinitionCheck, Field } from '../fields/field-type.js'
 import { fieldTypeOf } from '../fields/field-types.js'
-import { checkCase, RESERVED_FIELD_NAMES } from '../fields/names.js'
+import { checkCase, checkStoredNames, RESERVED_FIELD_NAMES, reservedNames } from '../fields/names.js'
 import { suggest } from '../fields/schema/names.js'
 import { type BodyValidator, compileValidator } from '../fields/schema/validator.js'
 import type { FieldRef } from '../filter/filter.js'
@@ -189,6 +189,7 @@ export function compileSchema(
 ): CompiledSchema {
   const schema = report.at('schema')
   checkCase(Object.keys(config.schema), RESERVED_FIELD_NAMES, schema)
+  checkStoredNames(config.schema, RESERVED_FIELD_NAMES, schema)
   const definitions = Object.fromEntries(
     Object.entries(config.schema).map(([field, definition]) => [
       field,
@@ -201,6 +202,7 @@ export function compileSchema(
   const validate = compileValidator(fields, {
     indexed,
     additionalProperties: config.additionalProperties ?? false,
+    reserved: reservedNames(fields),
     parsePattern,
   })
   checkOwnValues(fields, validate, schema)

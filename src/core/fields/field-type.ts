@@ -17,6 +17,7 @@ type SharedAttribute =
   | 'required'
   | 'nullable'
   | 'immutable'
+  | 'stored'
   | 'unique'
   | 'index'
 

@@ -1,6 +1,7 @@
 import type { Collection } from '../config/plan.js'
 import { readFields } from '../documents/write/stored-document.js'
 import type { Field } from '../fields/field-type.js'
+import { HIDDEN } from '../fields/names.js'
 import { compareText } from '../json/compare-text.js'
 import { freezeCopy, freezeDeep } from '../json/freeze-deep.js'
 import { orderNames } from '../json/order-names.js'
@@ -17,7 +18,7 @@ import type { PlannedDocument, PlannedWrite } from './where-hooked.js'
 function orderProperties(fields: readonly Field[], value: JsonObject): JsonObject {
   const declared = new Map(fields.map((field) => [field.name, field]))
   const others = Object.keys(value)
-    .filter((name) => !declared.has(name))
+    .filter((name) => !declared.has(name) && !name.startsWith(HIDDEN))
     .sort(compareText)
   const names = [...[...declared.keys()].filter((name) => Object.hasOwn(value, name)), ...others]
   return Object.fromEntries(names.map((name) => [name, orderValue(declared.get(name), value[name])]))

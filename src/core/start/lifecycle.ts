@@ -24,6 +24,7 @@ import type { Agreement } from '../request/store/attempt.js'
 import { createStore } from '../request/store.js'
 import { endOfTurn } from '../slices.js'
 import type { StorageAdapter, StoredDocument, WriteStep } from '../storage.js'
+import { originOf } from '../stored/names/renamed-storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
 import { warnOfStored } from './warn-of-stored.js'
 
@@ -35,14 +36,15 @@ const seeded = new WeakMap<StorageAdapter, Promise<void>>()
  * `validation_failed` with all validation errors, whose `path` is a JSON pointer into the seed, or `unique_violation`.
  */
 function storeSeed(service: Service, adapter: StorageAdapter): Promise<void> {
-  const known = seeded.get(adapter)
+  const origin = originOf(adapter)
+  const known = seeded.get(origin)
   if (known) return known
   const store = createStore(adapter, UNHURRIED)
   const call = new Call(service, { deadline: UNHURRIED, store, caller: null, session: undefined })
   const storing = storeAll(call, adapter.seed)
-  seeded.set(adapter, storing)
+  seeded.set(origin, storing)
   // After a failure, the next `open` stores the seed again.
-  storing.catch(() => seeded.delete(adapter))
+  storing.catch(() => seeded.delete(origin))
   return storing
 }
 
@@ -259,7 +261,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
         : [SESSIONS_PLAN, LEDGERS_PLAN]
       await adapter.open(accounts ? [...plans, ...own] : plans)
       // Documents in memory that no other service stored are those of the seed, which is validated.
-      const isFresh = adapter.system === 'memory' && !seeded.has(adapter)
+      const isFresh = adapter.system === 'memory' && !seeded.has(originOf(adapter))
       await storeSeed(service, adapter)
       await worker?.begin()
       state = 'open'

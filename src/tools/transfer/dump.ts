@@ -16,7 +16,7 @@ export interface DumpOptions {
 
 /** The result of `dump`. */
 export interface Dumped {
-  /** The dumped collections, as in the last line of the dump. */
+  /** The dumped collections by their stored names, as in the last line of the dump. */
   readonly collections: Tallies
   /** The collections with documents that the configuration does not declare. They are not in the dump. */
   readonly undeclared: readonly string[]
@@ -47,7 +47,8 @@ export async function dump(
   if (sessions) requireAccounts(plan)
   if (!storage.snapshot)
     throw new TransferError('no_snapshot', 'the adapter cannot be dumped, because it has no snapshot()')
-  const names = [...plan.collections.keys(), ...(sessions ? [SESSIONS] : [])]
+  const declared = Array.from(plan.collections.values(), ({ storedName }) => storedName)
+  const names = [...declared, ...(sessions ? [SESSIONS] : [])]
   const tallies = new Map(names.map((name) => [name, createTally()]))
   const snapshot = await storage.snapshot()
   const send = async (text: string): Promise<void> => {
@@ -59,10 +60,10 @@ export async function dump(
   }
   try {
     const stored = await snapshot.collections()
-    requireStored(stored, plan)
+    requireStored(stored, declared)
     await send(printLine({ format: FORMAT, version: VERSION, collections: names }))
     for (const [name, tally] of tallies) await dumpCollection(snapshot, name, tally, send)
-    const undeclared = await findUndeclared(snapshot, stored, plan)
+    const undeclared = await findUndeclared(snapshot, stored, declared)
     const collections = Object.fromEntries(Array.from(tallies, ([name, tally]) => [name, tally.result()]))
     await send(printLine({ end: collections }))
     return { collections, undeclared }
@@ -89,12 +90,12 @@ async function dumpCollection(
 }
 
 /** Throws `TransferError` for another storage than that of the service. Its dump would be empty. */
-function requireStored(stored: readonly string[], { collections }: ServicePlan): void {
-  if (collections.size === 0 || stored.some((name) => collections.has(name))) return
+function requireStored(stored: readonly string[], declared: readonly string[]): void {
+  if (declared.length === 0 || stored.some((name) => declared.includes(name))) return
   const others = stored.filter((name) => !name.startsWith('_')).sort()
   throw new TransferError(
     'no_collections',
-    `the storage has none of the collections of the configuration (${[...collections.keys()].join(', ')}), but ${others.join(', ') || 'no collections'}: name the storage that a service with this configuration has opened`,
+    `the storage has none of the collections of the configuration (${declared.join(', ')}), but ${others.join(', ') || 'no collections'}: name the storage that a service with this configuration has opened`,
   )
 }
 
@@ -102,11 +103,11 @@ function requireStored(stored: readonly string[], { collections }: ServicePlan):
 async function findUndeclared(
   snapshot: Snapshot,
   stored: readonly string[],
-  { collections }: ServicePlan,
+  declared: readonly string[],
 ): Promise<readonly string[]> {
   const found: string[] = []
   for (const name of stored)
-    if (!name.startsWith('_') && !collections.has(name) && (await snapshot.next(name, '')).length > 0)
+    if (!name.startsWith('_') && !declared.includes(name) && (await snapshot.next(name, '')).length > 0)
       found.push(name)
   return found.sort()
 }

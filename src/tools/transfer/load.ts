@@ -7,6 +7,7 @@ import { and, everything, isId, or } from '../../core/filter/filter.js'
 import { compileFilter } from '../../core/filter/matches.js'
 import { compareText } from '../../core/json/compare-text.js'
 import type { CollectionPlan, StorageAdapter, StoredDocument, WriteResult } from '../../core/storage.js'
+import { storedPlan } from '../../core/stored/names/renamed-storage.js'
 import { compileForTransfer, requireAccounts } from './dump.js'
 import { type CollectionTally, createTally, printSorted, type Tallies, type Tally } from './dump-format.js'
 import { parseDocument, parseEnd, parseHead, parseObject } from './parse-line.js'
@@ -182,7 +183,7 @@ class Loading {
   /** Opens the storage, which must be empty. Before that, checks all names, so that nothing is written for a wrong one. */
   async #begin(names: readonly string[]): Promise<void> {
     const { collections } = this.#plan
-    const plans = Array.from(collections.values(), ({ storage }) => storage)
+    const plans = Array.from(collections.values(), storedPlan)
     if (names.includes(SESSIONS)) {
       requireAccounts(this.#plan)
       plans.push(SESSIONS_PLAN)
@@ -192,7 +193,10 @@ class Loading {
       names.map((name, place) => {
         const plan = known.get(name)
         if (plan) return [name, { plan, place, tally: createTally(), last: '' }]
-        const near = suggest(name, [...collections.keys()])
+        const near = suggest(
+          name,
+          Array.from(collections.values(), ({ storedName }) => storedName),
+        )
         throw new TransferError(
           'unknown_collection',
           `the dump has the collection ${JSON.stringify(name)}, which the configuration does not declare${near}`,

@@ -26,6 +26,12 @@ const COMMON_ATTRIBUTES: JsonSchema = {
   required: flag('Every stored document must have the field.'),
   nullable: flag('A null in a body is accepted and means that the field is absent.'),
   immutable: flag('The field can only be set when a document is created.'),
+  stored: {
+    type: 'string',
+    ...FIELD_NAMES,
+    description: 'The name of the field in the storage, if the field was renamed. Without it: its own name.',
+    ...examples('title'),
+  },
 }
 
 const INDEX_ATTRIBUTES = {
@@ -402,6 +408,14 @@ const INDEX: JsonSchema = object(
 
 const COLLECTION: JsonSchema = object(
   {
+    stored: {
+      type: 'string',
+      pattern: COLLECTION_NAME,
+      not: { enum: RESERVED_COLLECTION_NAMES },
+      description:
+        'The name of the collection in the storage, if the collection was renamed. Without it: its own name.',
+      ...examples('posts'),
+    },
     schema: mapOf(
       { $ref: '#/$defs/field' },
       {

@@ -1,6 +1,6 @@
 import type { Collection } from '../../config/plan.js'
 import type { Fault, ServiceError } from '../../errors.js'
-import { isSystemField } from '../../fields/schema/names.js'
+import { isFieldName, isSystemField } from '../../fields/schema/names.js'
 import type { Reference } from '../../fields/schema/references.js'
 import { readPointer, toPointerPart, toPointerParts } from '../../json/pointer.js'
 import { includesProperty } from '../../permissions/grants.js'
@@ -82,7 +82,9 @@ export function invalidFor(
 
 /** Whether documents may have a property. A field that an earlier configuration made unique may be undeclared now. */
 const mayHold = ({ additionalProperties, fields }: Collection, name: string): boolean =>
-  additionalProperties || isSystemField(name) || fields.some((field) => field.name === name)
+  (additionalProperties && isFieldName(name)) ||
+  isSystemField(name) ||
+  fields.some((field) => field.name === name)
 
 /** Returns the error for unique values that are taken. `at` is the path of the document in the body. */
 export function conflictFor(

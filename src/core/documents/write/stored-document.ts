@@ -1,15 +1,10 @@
+import { HASHES } from '../../fields/names.js'
 import { isSystemField } from '../../fields/schema/names.js'
 import { drawFirstVersion } from '../../first-version.js'
 import { freezeCopy } from '../../json/freeze-deep.js'
 import { isObject, pickOwn, pickWhere, readOwn, setOwn } from '../../json/own-properties.js'
 import type { StoredDocument } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
-
-/**
- * The key of the hashes in a stored document. It is separate from the fields and no field can have this name, so hashes
- * are never shown, compared or copied under any later configuration (CONTRACT.md §1).
- */
-const HASHES = '_hashes'
 
 /**
  * The key of the stamp in a user document. A session is valid only while it has the same stamp as its user

@@ -22,6 +22,15 @@ const fieldName = new RegExp(FIELD_NAME)
 export const isFieldName = (name: string): boolean =>
   fieldName.test(name) && !RESERVED_FIELD_NAMES.includes(name)
 
+/** Whether a document may have an undeclared property of this name. */
+export const isFreeName = (
+  {
+    additionalProperties,
+    reserved,
+  }: { readonly additionalProperties: boolean; readonly reserved: ReadonlySet<string> },
+  name: string,
+): boolean => additionalProperties && isFieldName(name) && !reserved.has(name)
+
 /** Whether the service itself sets the field of this name. */
 export const isSystemField = (name: string): boolean => (SYSTEM_FIELDS as readonly string[]).includes(name)
 

@@ -10,7 +10,7 @@ import { everySliced, forEachSliced, inOneSlice, type Slice, type Slices, untilD
 import type { JsonObject, MaybePromise } from '../../types.js'
 import type { Field } from '../field-type.js'
 import { compileKeywords, type FindFlaw, type Flaw, MAX_INDEXED_BYTES } from './keywords.js'
-import { isFieldName } from './names.js'
+import { isFieldName, isFreeName } from './names.js'
 
 /** The maximum number of faults in one response (CONTRACT.md §4). */
 export const MAX_FAULTS = 50
@@ -43,6 +43,8 @@ export interface BodyValidator {
 
 interface ValidatorOptions {
   readonly additionalProperties: boolean
+  /** The names that undeclared properties cannot have. */
+  readonly reserved: ReadonlySet<string>
   /** The paths of indexed fields. The elements of an array have the path of the array. */
   readonly indexed: ReadonlySet<string>
   readonly parsePattern: ParsePattern
@@ -127,7 +129,7 @@ export function compileValidator(fields: readonly Field[], options: ValidatorOpt
       return faults.size < limit
     }
     for (const name of Object.keys(body)) {
-      if (properties.has(name) || (options.additionalProperties && isFieldName(name))) continue
+      if (properties.has(name) || isFreeName(options, name)) continue
       if (!add(toPointerPart(name), isFieldName(name) ? UNDECLARED : FORBIDDEN)) break
     }
     const report = createReport((path, code: string, message: string) => add(path, [code, message]))

@@ -1,5 +1,5 @@
 import { type FieldType, OPAQUE } from '../field-type.js'
-import { checkCase, FIELD_NAMES, RESERVED_FIELD_NAMES } from '../names.js'
+import { checkCase, checkStoredNames, FIELD_NAMES, RESERVED_FIELD_NAMES } from '../names.js'
 import { examples, filled, mapOf } from '../schema-parts.js'
 
 /** An object that has its own fields. */
@@ -22,6 +22,7 @@ export const objectType: FieldType<'object'> = {
   settle(definition, check) {
     const place = check.report.at('properties')
     checkCase(Object.keys(definition.properties), RESERVED_FIELD_NAMES, place)
+    checkStoredNames(definition.properties, RESERVED_FIELD_NAMES, place)
     const properties = Object.entries(definition.properties).map(([name, property]) => [
       name,
       check.settle(property, place.at(name)),

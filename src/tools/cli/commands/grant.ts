@@ -3,6 +3,7 @@ import { plansOf } from '../../../core/changes/log/log-plans.js'
 import { compileConfig } from '../../../core/config/compile-config.js'
 import { UNHURRIED } from '../../../core/request/deadline.js'
 import { createStore } from '../../../core/request/store.js'
+import { renameStorage } from '../../../core/stored/names/renamed-storage.js'
 import type { ArgumentsOf } from '../arguments/commands.js'
 import { createStorage, usingStorage } from '../create-storage.js'
 import { refuseNewFile } from '../existing-storage.js'
@@ -23,7 +24,7 @@ export async function grant(
   // The storage is opened as a service would open it, including its change log if it has one.
   const users = plansOf(plan).filter(({ name }) => name === plan.auth?.users.name)
   await refuseNewFile(storage)
-  const adapter = createStorage(storage)
+  const adapter = renameStorage(createStorage(storage), plan.collections)
   const clock = (): string => new Date().toISOString()
   await usingStorage(adapter, async () => {
     await adapter.open(users)

@@ -5,6 +5,7 @@ import { everything } from '../../../core/filter/filter.js'
 import { isObject } from '../../../core/json/own-properties.js'
 import type { Service } from '../../../core/request/call.js'
 import type { ListQuery, StoredDocument } from '../../../core/storage.js'
+import { renameStorage } from '../../../core/stored/names/renamed-storage.js'
 import type { Hasher, Logger } from '../../../core/types/host.js'
 import type { InsightOptions } from '../options.js'
 import type { ExplainedAnswer, ExplainedRequest } from './explanation.js'
@@ -56,9 +57,10 @@ export async function runRequest(
   if (!service) throw new Error('the service was not assembled')
   try {
     await handler.ready()
+    const renamed = renameStorage(adapter, service.plan.collections)
     const stored = new Map<string, readonly StoredDocument[]>()
     for (const name of Object.keys(request.documents ?? {}))
-      stored.set(name, await adapter.list(name, EVERYTHING))
+      stored.set(name, await renamed.list(name, EVERYTHING))
     const response = await handler.as(request.caller)(toRequest(request))
     const answer = await readAnswer(response)
     return { request, config, plan: service.plan, answer, operations: [...recorder.operations], stored }

@@ -1,8 +1,7 @@
 import type { Collection } from '../../../config/plan.js'
 import type { Fault } from '../../../errors.js'
-import type { Field } from '../../../fields/field-type.js'
 import { isChange } from '../../../fields/schema/changes.js'
-import { isFieldName } from '../../../fields/schema/names.js'
+import { isFreeName } from '../../../fields/schema/names.js'
 import { MAX_FAULTS, MAX_PATH } from '../../../fields/schema/validator.js'
 import { isObject } from '../../../json/own-properties.js'
 import { toPointerPart } from '../../../json/pointer.js'
@@ -35,9 +34,9 @@ export const validateUpdate: Stage = {
   name: 'validate',
   judge(draft) {
     const { collection, seen, slices, write, faults } = draft
-    const { fields, additionalProperties, validate } = collection
+    const { validate } = collection
     const { before, after, open } = seen
-    const nulls = write.operation === 'patch' ? findUnknownNulls(fields, open, additionalProperties) : []
+    const nulls = write.operation === 'patch' ? findUnknownNulls(collection, open) : []
     const told = [...faults, ...nulls].filter((fault) => draft.tells(fault))
     const validating = validate.inSlices(after, slices, {
       known: told.length > 1 ? firstOfEach(told).slice(0, MAX_FAULTS) : told,
@@ -55,9 +54,8 @@ export const validateUpdate: Stage = {
  * would go unnoticed.
  */
 function findUnknownNulls(
-  fields: readonly Field[],
+  { fields, ...free }: Pick<Collection, 'fields' | 'additionalProperties' | 'reserved'>,
   patch: JsonObject,
-  additionalProperties: boolean,
   at = '',
 ): readonly Fault[] {
   const byName = new Map(fields.map((field) => [field.name, field]))
@@ -65,8 +63,8 @@ function findUnknownNulls(
     const path = at + toPointerPart(name)
     const field = byName.get(name)
     if (field?.type === 'object' && isObject(value))
-      return findUnknownNulls(field.properties, value, false, path)
-    const isKnown = field !== undefined || value !== null || (additionalProperties && isFieldName(name))
+      return findUnknownNulls({ ...CLOSED, fields: field.properties }, value, path)
+    const isKnown = field !== undefined || value !== null || isFreeName(free, name)
     return isKnown
       ? []
       : [{ path: path.slice(0, MAX_PATH), code: 'unknown_property', message: 'is not in the schema' }]
@@ -75,3 +73,5 @@ function findUnknownNulls(
 
 /** Ends the evaluation of a draft with validation errors. All later stages may rely on a valid document. */
 export const faults: Stage = { name: 'faults', judge: (draft) => draft.rejectFaulty() }
+
+const CLOSED = { additionalProperties: false, reserved: new Set<string>() }

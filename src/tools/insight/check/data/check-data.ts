@@ -15,6 +15,7 @@ import type {
   StoredDocument,
 } from '../../../../core/storage.js'
 import { createMisfitCounter, MAX_IDS, UNDECLARED } from '../../../../core/stored/misfits.js'
+import { storedPlan, storedReader } from '../../../../core/stored/names/renamed-storage.js'
 import { compileForInsight } from '../../compile.js'
 import type { InsightOptions } from '../../options.js'
 import { variablesIn } from '../satisfy.js'
@@ -227,12 +228,12 @@ export async function checkData(
   const plan = compileForInsight(config, options)
   const scope = createScope(options, plan)
   const collections = [...plan.collections.values()]
-  const left = (await storage.leftUnique?.(collections.map((collection) => collection.storage))) ?? []
+  const left = (await storage.leftUnique?.(collections.map(storedPlan))) ?? []
   const reports: StoredReport[] = []
   for (const collection of collections) {
-    const { name } = collection
+    const { storedName } = collection
     const leftUnique = left.flatMap(({ collection, fields, mend }) =>
-      collection === name ? [{ fields, mend }] : [],
+      collection === storedName ? [{ fields, mend }] : [],
     )
     reports.push({ ...(await checkCollection(scope, collection, storage)), leftUnique })
   }
@@ -249,7 +250,7 @@ async function checkCollection(
   const counter = createMisfitCounter(collection)
   const [invalid, cut, unreadable] = [createCounter(), createCounter(), createCounter()]
   let documents = 0
-  for await (const page of readPages(storage, collection.name)) {
+  for await (const page of readPages(storage, collection)) {
     documents += page.length
     for (const document of page) {
       const errors = await counter.note(document)
@@ -261,7 +262,7 @@ async function checkCollection(
   }
   const suspicious = finders.filter(({ mayHave }) => mayHave())
   if (suspicious.length > 0) {
-    for await (const page of readPages(storage, collection.name))
+    for await (const page of readPages(storage, collection))
       for (const document of page) for (const { confirm } of suspicious) confirm(document)
   }
   const notUnique = suspicious
@@ -281,13 +282,15 @@ async function checkCollection(
 /** Yields all documents of a collection in pages, in the order of `_id`. */
 async function* readPages(
   storage: StoredDocuments,
-  collection: string,
+  collection: Collection,
 ): AsyncGenerator<readonly StoredDocument[]> {
+  const { storedName } = collection
+  const read = storedReader(collection)
   for (let after = ''; ; ) {
-    const page = await storage.list(collection, afterId(after))
+    const page = await storage.list(storedName, afterId(after))
     const last = page.at(-1)
     if (!last) return
-    yield page
+    yield page.map(read)
     after = last._id
   }
 }

@@ -1,7 +1,7 @@
 import { grantPointer, isPlain } from '../../../../core/config/compile-permissions.js'
 import type { Collection } from '../../../../core/config/plan.js'
 import { ConfigError } from '../../../../core/errors.js'
-import { isFieldName, isSystemField } from '../../../../core/fields/schema/names.js'
+import { isFreeName, isSystemField } from '../../../../core/fields/schema/names.js'
 import { compilePath, isObject, readOwn } from '../../../../core/json/own-properties.js'
 import { toPointerPart, toPointerParts } from '../../../../core/json/pointer.js'
 import {
@@ -73,10 +73,10 @@ function fieldsIn(where: WhereConfig): readonly string[] {
 }
 
 /** Whether a rule could accept a name. Other names are always dropped, or are validation errors. */
-const isKeepable = ({ fields, additionalProperties, verifiedField }: Collection, name: string): boolean =>
+const isKeepable = ({ fields, verifiedField, ...free }: Collection, name: string): boolean =>
   !isSystemField(name) &&
   name !== verifiedField &&
-  (fields.some((field) => field.name === name) || (additionalProperties && isFieldName(name)))
+  (fields.some((field) => field.name === name) || isFreeName(free, name))
 
 /** Returns rules with a wider condition: one of its fields may also have the value that the document has. */
 const widen = (

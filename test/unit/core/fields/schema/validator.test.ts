@@ -20,7 +20,12 @@ type Definitions = { readonly [name: string]: FieldDefinition }
 
 const validatorOf = (definitions: Definitions) => {
   const fields = compileFields(definitions)
-  const options = { additionalProperties: false, indexed: new Set<string>(), parsePattern }
+  const options = {
+    additionalProperties: false,
+    reserved: new Set<string>(),
+    indexed: new Set<string>(),
+    parsePattern,
+  }
   const validate = compileValidator(fields, options)
   return (body: JsonObject) =>
     validate(normaliseProperties(fields, body), { limit: Number.POSITIVE_INFINITY })

@@ -470,7 +470,7 @@ function readWarnings(logged: readonly unknown[][]): readonly Json[] {
     if (code === 'left_unique') return { code, ...LEFT.exec(String(line))?.groups }
     const { collection, pointer, what = '', count, read, ids = '' } = LINE.exec(String(line))?.groups ?? {}
     const named =
-      /^"(?<field>[^"]+)" is not in the schema, so no response shows it(?: \(renamed to "(?<renamed>\w+)"\?\))?$/.exec(
+      /^"(?<field>[^"]+)" is not in the schema, so no response shows it(?: \(renamed to "(?<renamed>\w+)"\?(?: then "\k<renamed>" needs "stored": "\w+")?\))?$/.exec(
         what,
       )
     const wrong = /^(?<field>\S+) .* \((?<error>\w+)\)$/.exec(what)

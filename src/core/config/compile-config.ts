@@ -10,7 +10,7 @@ import { presentWays } from '../claims/query/demands.js'
 import { ConfigError, type ConfigFault } from '../errors.js'
 import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import type { Field } from '../fields/field-type.js'
-import { checkCase, checkStoredNames, reservedNames } from '../fields/names.js'
+import { checkCase, checkStoredNames } from '../fields/names.js'
 import { RESERVED_COLLECTION_NAMES, USERS } from '../fields/schema/names.js'
 import { holdsReference } from '../fields/schema/references.js'
 import { createPatternStore } from '../filter/pattern/pattern-store.js'
@@ -133,11 +133,12 @@ function compileCollection(
   report: ConfigReport,
   { isUnsure, requireVerified, fills, ...context }: CollectionContext,
 ): Collection {
+  const reserved = new Set<string>()
   const additionalProperties = config.additionalProperties ?? isUnsure(report.at('additionalProperties').path)
   const { fields, paths, validate, storage } = compileSchema(
     name,
     { ...config, additionalProperties },
-    { parsePattern: context.parsePattern, isUnsure },
+    { parsePattern: context.parsePattern, isUnsure, reserved },
     report,
   )
   const shownIf = requireVerified ? presenceOf(fields, context.verifiedField) : null
@@ -154,12 +155,13 @@ function compileCollection(
   return {
     name,
     storedName: config.stored ?? name,
+    isStoredExplicitly: config.stored !== undefined,
     fields,
     paths,
     hashes: fields.filter(({ type }) => type === 'hash'),
     referring: fields.filter(holdsReference),
     additionalProperties,
-    reserved: reservedNames(fields),
+    reserved,
     permissions,
     parsePattern: context.parsePattern,
     validate,

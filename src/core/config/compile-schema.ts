@@ -178,13 +178,15 @@ export interface CompiledSchema {
 interface SchemaContext {
   readonly parsePattern: ParsePattern
   readonly isUnsure: IsUnsure
+  /** Receives the names that undeclared properties cannot have. */
+  readonly reserved: Set<string>
 }
 
 /** Compiles the schema and the indexes of a collection whose shape is valid. */
 export function compileSchema(
   name: string,
   config: CollectionConfig,
-  { parsePattern, isUnsure }: SchemaContext,
+  { parsePattern, isUnsure, reserved }: SchemaContext,
   report: ConfigReport,
 ): CompiledSchema {
   const schema = report.at('schema')
@@ -199,10 +201,11 @@ export function compileSchema(
   const fields = compileFields(definitions)
   const indexes = compileIndexes(config, fields, { name, report, isUnsure })
   const indexed = new Set(indexes.flatMap((index) => index.fields.map(({ path }) => path)))
+  for (const name of reservedNames(fields)) reserved.add(name)
   const validate = compileValidator(fields, {
     indexed,
     additionalProperties: config.additionalProperties ?? false,
-    reserved: reservedNames(fields),
+    reserved,
     parsePattern,
   })
   checkOwnValues(fields, validate, schema)

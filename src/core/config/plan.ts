@@ -11,8 +11,9 @@ import type { Config, JsonObject, Limits } from '../types.js'
 /** A compiled collection: everything that does not depend on a request. */
 export interface Collection {
   readonly name: string
-  /** Its name in the storage. */
+  /** Its name in the storage, and whether the configuration says so. */
   readonly storedName: string
+  readonly isStoredExplicitly: boolean
   /** The declared fields, in the schema's order. */
   readonly fields: readonly Field[]
   /** The fields that a query may name, by path. System fields are included, hashes are not. */
@@ -21,8 +22,11 @@ export interface Collection {
   /** The fields that are references or contain references. */
   readonly referring: readonly Field[]
   readonly additionalProperties: boolean
-  /** The names that undeclared properties cannot have, because fields are stored under them. */
-  readonly reserved: ReadonlySet<string>
+  /**
+   * The names that undeclared properties cannot have, because fields are stored under them, or were under an earlier
+   * configuration. The latter are added when the storage is opened.
+   */
+  readonly reserved: Set<string>
   readonly permissions: CompiledPermissions
   /** Parses patterns and caches compiled patterns. All collections share it. */
   readonly parsePattern: ParsePattern

@@ -15,6 +15,8 @@ import type { FindText, KeepTexts } from './kept-texts.js'
 export interface ShownCollection {
   readonly fields: readonly Field[]
   readonly additionalProperties: boolean
+  /** The names that undeclared properties cannot have. */
+  readonly reserved: ReadonlySet<string>
 }
 
 /** Returns a document as it is shown, with `_id`. With `wanted`, only these of its properties. */
@@ -76,7 +78,8 @@ function compileShape(collection: ShownCollection, isShown: (name: string) => bo
     }
     if (collection.additionalProperties) {
       for (const name of Object.keys(document).sort(compareText)) {
-        const isOurs = name.startsWith('_') || isSystemField(name) || known.has(name)
+        const isOurs =
+          name.startsWith('_') || isSystemField(name) || known.has(name) || collection.reserved.has(name)
         if (!isOurs && isShown(name) && wanted?.has(name) !== false) shown[name] = orderNames(document[name])
       }
     }

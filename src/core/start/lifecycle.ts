@@ -25,6 +25,8 @@ import { createStore } from '../request/store.js'
 import { endOfTurn } from '../slices.js'
 import type { StorageAdapter, StoredDocument, WriteStep } from '../storage.js'
 import { originOf } from '../stored/names/renamed-storage.js'
+import { compareRecord, reserveNames } from '../stored/record/compare-record.js'
+import { SCHEMA_PLAN } from '../stored/record/schema-record.js'
 import type { JsonObject, MaybePromise } from '../types.js'
 import { warnOfStored } from './warn-of-stored.js'
 
@@ -259,7 +261,8 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
       const own = service.deliver
         ? [SESSIONS_PLAN, LEDGERS_PLAN, DELIVERIES_PLAN]
         : [SESSIONS_PLAN, LEDGERS_PLAN]
-      await adapter.open(accounts ? [...plans, ...own] : plans)
+      await adapter.open([...plans, ...(accounts ? own : []), SCHEMA_PLAN])
+      reserveNames(plan, await compareRecord(createStore(originOf(adapter), UNHURRIED), plan.collections))
       // Documents in memory that no other service stored are those of the seed, which is validated.
       const isFresh = adapter.system === 'memory' && !seeded.has(originOf(adapter))
       await storeSeed(service, adapter)

@@ -25,10 +25,14 @@ const chosen = (number: number): readonly Rule[] => rules.filter((_, i) => ((num
 
 function count() {
   let made = 0
-  const find = createViews({ fields: [], additionalProperties: true }, rules, () => {
-    made += 1
-    return () => undefined
-  })
+  const find = createViews(
+    { fields: [], additionalProperties: true, reserved: new Set<string>() },
+    rules,
+    () => {
+      made += 1
+      return () => undefined
+    },
+  )
   return { find, made: () => made }
 }
 

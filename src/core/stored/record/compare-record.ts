@@ -1,0 +1,168 @@
+import type { Collection, ServicePlan } from '../../config/plan.js'
+import { ConfigError, type ConfigFault } from '../../errors.js'
+import { HASHES } from '../../fields/names.js'
+import { BY_ID } from '../../filter/after-id.js'
+import { everything } from '../../filter/filter.js'
+import { toPointerPart } from '../../json/pointer.js'
+import type { Store } from '../../request/store.js'
+import { listIds } from '../describe.js'
+import { describeNames, ELEMENTS, type StoredName } from './describe-names.js'
+import { type FoundValues, findValues, MAX_IDS } from './find-values.js'
+import {
+  identifyNames,
+  pathKey,
+  type RecordedName,
+  type RecordedNames,
+  readRecord,
+  renewRecord,
+  type SchemaRecord,
+} from './schema-record.js'
+
+/**
+ * Compares a configuration with the record of the configurations that the storage has had (CONTRACT.md §7, "Stored
+ * documents"), and records it. Costs one read if the configuration has the names and types of the last one. Throws
+ * `ConfigError` if stored values have another type than the record and the configuration agree on, or would show under
+ * the name of a new field. `store` uses stored names. Returns the names that the record knows.
+ */
+export async function compareRecord(
+  store: Store,
+  collections: ReadonlyMap<string, Collection>,
+): Promise<RecordedNames> {
+  const current = identifyNames(collections.values())
+  const known = await readRecord(store)
+  if (known?.current === current) return known.names
+  let names: RecordedNames = new Map()
+  await renewRecord(store, async (record) => {
+    if (record?.current === current) {
+      names = record.names
+      return record
+    }
+    if (record) await requireFit(store, collections, { record, current })
+    const number = (record?.number ?? 0) + 1
+    names = addNames(record?.names ?? new Map(), collections, number)
+    return { number, current, previous: record?.current ?? null, names }
+  })
+  return names
+}
+
+/** Adds the names of a configuration to those that the record knows. */
+const addNames = (
+  known: RecordedNames,
+  collections: ReadonlyMap<string, Collection>,
+  last: number,
+): RecordedNames =>
+  new Map([
+    ...known,
+    ...Array.from(collections.values(), (collection): [string, ReadonlyMap<string, RecordedName>] => [
+      collection.storedName,
+      new Map([
+        ...(known.get(collection.storedName) ?? []),
+        ...describeNames(collection).map(({ path, type }): [string, RecordedName] => [
+          pathKey(path),
+          { type, last },
+        ]),
+      ]),
+    ]),
+  ])
+
+/**
+ * Reserves the names of earlier fields in collections with `additionalProperties`: their values are no free properties,
+ * which everybody would see.
+ */
+export function reserveNames({ collections }: Pick<ServicePlan, 'collections'>, names: RecordedNames): void {
+  for (const { storedName, additionalProperties, fields, reserved } of collections.values()) {
+    if (!additionalProperties) continue
+    const declared = new Set(fields.map(({ name }) => name))
+    for (const path of names.get(storedName)?.keys() ?? []) {
+      const [first = '', ...rest] = path.split('.')
+      const name = first === HASHES ? (rest[0] ?? '') : first
+      if (!declared.has(name)) reserved.add(name)
+    }
+  }
+}
+
+interface Comparison {
+  readonly record: SchemaRecord
+  readonly current: string
+}
+
+/** Throws `ConfigError` if stored values do not fit the configuration, with a fault for each name. */
+async function requireFit(
+  store: Store,
+  collections: ReadonlyMap<string, Collection>,
+  { record, current }: Comparison,
+): Promise<void> {
+  const faults: ConfigFault[] = []
+  // The configuration before the last one may come back: its values were shown under these names.
+  const isBack = record.previous === current
+  for (const collection of collections.values()) {
+    const at = `/collections${toPointerPart(collection.name)}`
+    const recorded = record.names.get(collection.storedName)
+    if (!recorded) continue
+    const isOld = (name: RecordedName): boolean => !isBack && name.last < record.number
+    const isWholeOld = recorded.size > 0 && [...recorded.values()].every(isOld)
+    if (isWholeOld && !collection.isStoredExplicitly) {
+      const { count, ids } = await findAll(store, collection.storedName)
+      if (count > 0) {
+        const found = `with ${countOf(count)} (${listIds({ count, ids })})`
+        faults.push({
+          path: at,
+          message: `is also the name of an earlier collection, ${found}: ${suggest(collection.storedName)}`,
+        })
+        continue
+      }
+    }
+    /** The pointers of names with a fault: what is inside them has none of its own. */
+    const judged: string[] = []
+    for (const name of describeNames(collection)) {
+      if (judged.some((pointer) => name.pointer.startsWith(`${pointer}/`))) continue
+      const fault = await judgeName(
+        store,
+        collection.storedName,
+        name,
+        recorded.get(pathKey(name.path)),
+        isWholeOld ? () => false : isOld,
+      )
+      if (fault === undefined) continue
+      judged.push(name.pointer)
+      faults.push({ path: at + name.pointer, message: fault })
+    }
+  }
+  if (faults.length > 0) throw new ConfigError(faults)
+}
+
+async function judgeName(
+  store: Store,
+  collection: string,
+  { path, type, isExplicit }: StoredName,
+  known: RecordedName | undefined,
+  isOld: (name: RecordedName) => boolean,
+): Promise<string | undefined> {
+  if (!known) return undefined
+  const stored = path.findLast((step) => step !== ELEMENTS) ?? ''
+  if (known.type !== type && type !== 'json') {
+    const found = await findValues(store, collection, path, type)
+    if (found.count > 0)
+      return `was ${known.type} and is now ${type}, and ${describe(found, 'of another type')}: use another stored name, such as "stored": "${stored}2"`
+  }
+  if (isExplicit || !isOld(known)) return undefined
+  const found = await findValues(store, collection, path)
+  return found.count > 0
+    ? `is also the name of an earlier field, and ${describe(found, 'of it')}: ${suggest(stored)}`
+    : undefined
+}
+
+const suggest = (stored: string): string =>
+  `if its values are meant, write "stored": ${JSON.stringify(stored)}; otherwise use another stored name`
+
+const countOf = (count: number): string => `${count} stored ${count === 1 ? 'document' : 'documents'}`
+
+const describe = (found: FoundValues, what: string): string =>
+  `${countOf(found.count)} ${found.count === 1 ? 'has' : 'have'} a value ${what} (${listIds(found)})`
+
+async function findAll(store: Store, collection: string): Promise<FoundValues> {
+  const reader = store.own(collection)
+  const count = await reader.count(everything)
+  const first = count === 0 ? [] : await reader.list({ sort: BY_ID, limit: MAX_IDS })
+  return { count, ids: first.map(({ _id }) => _id) }
+}

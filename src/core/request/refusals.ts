@@ -47,13 +47,13 @@ export const ignoredNames = (names: readonly string[]): ServiceError =>
 
 /**
  * Creates the validation error for a reference to an unknown document. It is the same for a document that does not
- * exist and for a document that the caller may not read (CONTRACT.md §2).
+ * exist, for a document that the caller may not read, and for one that does not `match` (CONTRACT.md §2).
  */
-export const unknownReference = ({ path, collection }: Reference): Fault => ({
-  path,
-  code: 'unknown_reference',
-  message: `must be the _id of a document of ${collection} that you may read`,
-})
+export function unknownReference({ path, collection, field: { definition } }: Reference): Fault {
+  const matching = definition.type === 'reference' && definition.match ? ' and that matches this document' : ''
+  const message = `must be the _id of a document of ${collection} that you may read${matching}`
+  return { path, code: 'unknown_reference', message }
+}
 
 /** Creates the error for a reference to a document that was deleted while the reference was being stored. */
 export const brokenReference = (reference: Reference | undefined, at = ''): ServiceError =>

@@ -33,7 +33,7 @@ const mutants: readonly Mutant[] = [
   [
     'no start compares',
     COMPARE,
-    change<typeof CompareRecord>(() => ({ compareRecord: async () => new Map() })),
+    change<typeof CompareRecord>(() => ({ compareRecord: async () => ({ names: new Map(), dropped: [] }) })),
   ],
   [
     'names of earlier fields are free',
@@ -87,10 +87,15 @@ const mutants: readonly Mutant[] = [
     })),
   ],
   [
+    'nothing is dropped',
+    '../../src/core/stored/record/find-dropped.js',
+    async (original) => ({ ...((await original()) as object), findDropped: async () => [] }),
+  ],
+  [
     'the record is not written',
     RECORD,
     change<typeof SchemaRecord>(() => ({
-      renewRecord: async (_, renew) => void (await renew(undefined)),
+      renewRecord: (_, renew) => renew(undefined),
     })),
   ],
 ]

@@ -190,6 +190,33 @@ export const SCHEMA_RECORD_LAWS: readonly Law[] = [
     },
   ],
   [
+    'warns at each start of what no configuration declares any more',
+    async (over) => {
+      const free = { additionalProperties: true }
+      const droppedOf = ({ logged }: TestService): readonly unknown[] =>
+        logged.flatMap(([line, details]) =>
+          (details as { code?: string } | undefined)?.code === 'stored_dropped' ? [line] : [],
+        )
+      const old = await open(over, { schema: { a: text, b: number }, ...free })
+      const id = await add(old, { a: 'told', b: 1 })
+      expect(droppedOf(old)).toEqual([])
+      const lines = [
+        `/collections/notes/schema: "a" is no longer in the schema, so no response shows it (renamed to "c"? then it needs "stored": "a"); in 1 stored documents: ${id}`,
+      ]
+      const now = { schema: { c: text, b: number }, ...free }
+      for (const _ of ['changed', 'unchanged']) expect(droppedOf(await open(over, now))).toEqual(lines)
+      const others = createTestService(
+        { collections: { others: { schema: {} } } },
+        { adapter: over.connect(), ...(over.create ? { create: over.create } : {}) },
+      )
+      over.opened.push(others)
+      await others.handler.ready()
+      expect(droppedOf(others)).toEqual([
+        '/collections: the storage has 1 documents of "notes", which no collection stores (renamed to "others"? then it needs "stored": "notes")',
+      ])
+    },
+  ],
+  [
     'renames without a word',
     async (over) => {
       await add(await open(over, { schema: { a: text } }), { a: 'told' })

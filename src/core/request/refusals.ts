@@ -50,7 +50,8 @@ export const ignoredNames = (names: readonly string[]): ServiceError =>
  * exist, for a document that the caller may not read, and for one that does not `match` (CONTRACT.md §2).
  */
 export function unknownReference({ path, collection, field: { definition } }: Reference): Fault {
-  const matching = definition.type === 'reference' && definition.match ? ' and that matches this document' : ''
+  const matching =
+    definition.type === 'reference' && definition.match ? ' and that matches this document' : ''
   const message = `must be the _id of a document of ${collection} that you may read${matching}`
   return { path, code: 'unknown_reference', message }
 }

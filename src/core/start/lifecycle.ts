@@ -262,7 +262,10 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
         ? [SESSIONS_PLAN, LEDGERS_PLAN, DELIVERIES_PLAN]
         : [SESSIONS_PLAN, LEDGERS_PLAN]
       await adapter.open([...plans, ...(accounts ? own : []), SCHEMA_PLAN])
-      reserveNames(plan, await compareRecord(createStore(originOf(adapter), UNHURRIED), plan.collections))
+      const record = await compareRecord(createStore(originOf(adapter), UNHURRIED), plan.collections)
+      reserveNames(plan, record.names)
+      for (const { pointer, message } of record.dropped)
+        service.logger.warn(`${pointer}: ${message}`, { code: 'stored_dropped' })
       // Documents in memory that no other service stored are those of the seed, which is validated.
       const isFresh = adapter.system === 'memory' && !seeded.has(originOf(adapter))
       await storeSeed(service, adapter)

@@ -7,6 +7,7 @@ import { toPointerPart } from '../../json/pointer.js'
 import type { Store } from '../../request/store.js'
 import { listIds } from '../describe.js'
 import { describeNames, ELEMENTS, type StoredName } from './describe-names.js'
+import { findDropped } from './find-dropped.js'
 import { type FoundValues, findValues, MAX_IDS } from './find-values.js'
 import {
   identifyNames,
@@ -19,30 +20,25 @@ import {
 } from './schema-record.js'
 
 /**
- * Compares a configuration with the record of the configurations that the storage has had (CONTRACT.md §7, "Stored
- * documents"), and records it. Costs one read if the configuration has the names and types of the last one. Throws
- * `ConfigError` if stored values have another type than the record and the configuration agree on, or would show under
- * the name of a new field. `store` uses stored names. Returns the names that the record knows.
+ * Compares a configuration with the record of the configurations that the storage has had (CONTRACT.md §7, "Earlier
+ * configurations"), and records it. Costs one read if the configuration has the names and types of the last one. Throws
+ * `ConfigError` if the stored documents do not fit. `store` uses stored names. Returns the record.
  */
 export async function compareRecord(
   store: Store,
   collections: ReadonlyMap<string, Collection>,
-): Promise<RecordedNames> {
+): Promise<Pick<SchemaRecord, 'names' | 'dropped'>> {
   const current = identifyNames(collections.values())
   const known = await readRecord(store)
-  if (known?.current === current) return known.names
-  let names: RecordedNames = new Map()
-  await renewRecord(store, async (record) => {
-    if (record?.current === current) {
-      names = record.names
-      return record
-    }
+  if (known?.current === current) return known
+  return renewRecord(store, async (record) => {
+    if (record?.current === current) return record
     if (record) await requireFit(store, collections, { record, current })
     const number = (record?.number ?? 0) + 1
-    names = addNames(record?.names ?? new Map(), collections, number)
-    return { number, current, previous: record?.current ?? null, names }
+    const names = addNames(record?.names ?? new Map(), collections, number)
+    const dropped = record ? await findDropped(store, collections, record.names) : []
+    return { number, current, previous: record?.current ?? null, names, dropped }
   })
-  return names
 }
 
 /** Adds the names of a configuration to those that the record knows. */

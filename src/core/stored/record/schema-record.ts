@@ -31,6 +31,15 @@ export interface SchemaRecord {
   readonly current: string
   readonly previous: string | null
   readonly names: RecordedNames
+  /** What the last configuration no longer declares, although documents have it. */
+  readonly dropped: readonly Dropped[]
+}
+
+/** A stored name or collection that no configuration declares any more: a warning of each start. */
+export interface Dropped {
+  /** The JSON pointer in the configuration. */
+  readonly pointer: string
+  readonly message: string
 }
 
 /** The key of a path in the record: its steps, joined by `.`. */
@@ -65,17 +74,17 @@ function parseRecord(document: StoredDocument | undefined): SchemaRecord | undef
 
 /**
  * Replaces the record by the result of `renew`, which is called again if another process has written a record meanwhile.
- * Writes nothing if it returns the record that it received.
+ * Writes nothing if it returns the record that it received. Returns the record.
  */
 export const renewRecord = async (
   store: Store,
-  renew: (record: SchemaRecord | undefined) => Promise<SchemaRecord | undefined>,
-): Promise<void> =>
+  renew: (record: SchemaRecord | undefined) => Promise<SchemaRecord>,
+): Promise<SchemaRecord> =>
   store.write(async () => {
     const before = await store.own(SCHEMA).first(isId(SCHEMA))
     const known = parseRecord(before)
     const record = await renew(known)
-    if (!record || record === known) return { steps: [], done: undefined }
+    if (record === known) return { steps: [], done: record }
     const names = Array.from(record.names, ([name, paths]) => [name, [...paths]] as const)
     const stored: StoredRecord = { ...record, names }
     const document: StoredDocument = {
@@ -87,5 +96,5 @@ export const renewRecord = async (
       ? { in: SCHEMA, replace: document, version: before._version }
       : { in: SCHEMA, insert: document }
     // If another process came first, the next attempt reads its record.
-    return { steps: [step], done: undefined, refuse: () => undefined }
+    return { steps: [step], done: record, refuse: () => undefined }
   })

@@ -165,7 +165,7 @@ const mutants: readonly Mutant[] = [
   [
     'all changes of a document have one name',
     '../../src/core/consumers/tell-change.js',
-    replacing<typeof TellChange>(() => ({ nameChange: ({ id }) => id })),
+    replacing<typeof TellChange>(() => ({ nameChange: (_, { id }) => id })),
   ],
 ]
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type * as TellChange from '../../src/core/consumers/tell-change.js'
 import type * as Names from '../../src/core/fields/names.js'
 import type * as SchemaNames from '../../src/core/fields/schema/names.js'
 import type * as ShowChange from '../../src/core/hooks/show-change.js'
@@ -113,6 +114,15 @@ const mutants: readonly Mutant[] = [
         before: write.before as never,
       })
       return { ...real, showChange }
+    },
+  ],
+  [
+    'the id of a change depends on the declared name of its collection',
+    '../../src/core/consumers/tell-change.js',
+    async (original) => {
+      const real = (await original()) as typeof TellChange
+      const nameChange: typeof real.nameChange = (_, change) => real.nameChange(change.in, change)
+      return { ...real, nameChange, isNamed: (_, change, name) => real.isNamed(change.in, change, name) }
     },
   ],
   [

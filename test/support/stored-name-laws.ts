@@ -1,6 +1,8 @@
 import { expect, vi } from 'vitest'
 import { everything } from '../../src/core/filter/filter.js'
 import {
+  type ConsumerChange,
+  type ConsumerContext,
   createCollectionService,
   createMemoryAdapter,
   type HookChange,
@@ -226,6 +228,37 @@ export const STORED_NAME_LAWS: readonly Law[] = [
       await stream.close()
       expect(stream.text).not.toContain('title')
       expect(stream.events.at(-1)?.data.address).toEqual({ city: 'Elm' })
+    },
+  ],
+  [
+    'a change handler gets the changes that have waited since before a rename, with the same ids',
+    async (over) => {
+      const { connect } = over
+      const open = openOver(over)
+      const told: (readonly [ConsumerChange, string])[] = []
+      const consume = (collection: string, isReady: boolean) => ({
+        consumers: {
+          mail: {
+            collections: [collection],
+            handle(change: ConsumerChange, { id }: ConsumerContext) {
+              told.push([change, id])
+              if (!isReady) throw new Error('not yet')
+            },
+          },
+        },
+      })
+      const old = await open(BEFORE, connect(), consume('posts', false))
+      await old.send('POST /posts', { body: { title: 'One' } })
+      await vi.waitFor(() => expect(told).toHaveLength(1), 10_000)
+      await old.handler.close()
+      const now = await open(AFTER, connect(), consume('articles', true))
+      await now.send('POST /articles', { body: { headline: 'Two' } })
+      await vi.waitFor(() => expect(told.at(-1)?.[0].after).toMatchObject({ headline: 'Two' }), 10_000)
+      const again = told.filter(([{ collection }]) => collection === 'articles')
+      expect(again).toMatchObject([
+        [{ operation: 'create', after: { headline: 'One' } }, told[0]?.[1]],
+        [{ operation: 'create', after: { headline: 'Two' } }, expect.any(String)],
+      ])
     },
   ],
   [

@@ -46,6 +46,8 @@ class ConsumerSession {
   readonly #queue = new DocumentQueue()
   /** One controller per running handler, so that the listeners on a signal are released with its controller. */
   readonly #handling = new Set<AbortController>()
+  /** The collections of the consumer, by stored name. */
+  readonly #byStored: ReadonlyMap<string, Collection>
   /** The changes that wait for a retry, each with the time of the retry. */
   readonly #paused = new Map<QueuedChange, number>()
   #begun = 0
@@ -63,8 +65,9 @@ class ConsumerSession {
     this.#lease = lease
     const { position, waiting } = lease.progress
     this.#position = position
+    this.#byStored = new Map(Array.from(options.collections.values(), (one) => [one.storedName, one]))
     for (const change of waiting)
-      if (options.collections.has(change.collection)) this.#queue.add({ ...change, change: undefined })
+      if (this.#byStored.has(change.collection)) this.#queue.add({ ...change, change: undefined })
   }
 
   /** Works until `signal` aborts or the lease is lost. Resolves when all handlers that it called have ended. */
@@ -145,9 +148,10 @@ class ConsumerSession {
       })
     let after = this.#position
     for (const change of page.changes) {
-      const { in: collection, id: document, time, position } = change
-      if (collections.has(collection)) {
-        const id = nameChange(change)
+      const { id: document, time, position } = change
+      const collection = collections.get(change.in)?.storedName
+      if (collection !== undefined) {
+        const id = nameChange(collection, change)
         this.#queue.add({ after, collection, document, time, id, attempt: 0, change })
       }
       after = position
@@ -198,15 +202,15 @@ class ConsumerSession {
 
   /** Handles a change; returns the milliseconds until a retry, if one is needed. */
   async #tell(queued: QueuedChange): Promise<number | undefined> {
-    const { collections, handle, logger, name, timing } = this.#options
-    const { collection: of, document, id } = queued
-    const about = { consumer: name, collection: of, document, id }
+    const { handle, logger, name, timing } = this.#options
+    const { document, id } = queued
+    const collection = this.#byStored.get(queued.collection)
+    const about = { consumer: name, collection: collection?.name, document, id }
     if (timing.today() - queued.time > WEEK) {
       logger.error('a change was not handled within 7 days, and is skipped', about)
       return undefined
     }
     const change = queued.change ?? (await this.#find(queued))
-    const collection = collections.get(of)
     if (!change || !collection) return PAUSES[0]
     // Another process may have taken the lease during the read.
     if (this.#over.signal.aborted || !this.#lease.isHeld) return PAUSES[0]
@@ -237,11 +241,12 @@ class ConsumerSession {
    * Reads a change again. If the change is no longer at its position, the storage has been replaced, and the session
    * restarts at that position.
    */
-  async #find({ after, id }: QueuedChange): Promise<Change | undefined> {
+  async #find({ after, collection, id }: QueuedChange): Promise<Change | undefined> {
     const page = await this.#ask(after, { limit: 1 })
     if (!page) return undefined
     const [change] = page.changes
-    if (change && isNamed(change, id)) return change
+    const isIn = change && this.#options.collections.get(change.in)?.storedName === collection
+    if (isIn && isNamed(collection, change, id)) return change
     this.#isDisplaced = true
     this.#over.abort()
     return undefined

@@ -14,6 +14,7 @@ export const CONSUMERS_PLAN: CollectionPlan = { name: CONSUMERS, indexes: [], ma
 export interface WaitingChange {
   /** The position in the log before the change: the first change that is read from there is this one. */
   readonly after: string
+  /** The stored name, because a collection may be renamed while its changes wait. */
   readonly collection: string
   /** The `_id` of its document. */
   readonly document: string

@@ -7,18 +7,18 @@ import type { Change } from '../storage.js'
 import type { ConsumerChange } from './types.js'
 
 /**
- * Names a change uniquely. A version of a document is usually written once. If a restored backup has undone the write,
+ * Names a change uniquely, also after its collection was renamed: `stored` is the stored name. A version of a document is usually written once. If a restored backup has undone the write,
  * the version is written again, at another time.
  */
-export const nameChange = (change: Change): string =>
-  digest(JSON.stringify([...partsOf(change), change.time]))
+export const nameChange = (stored: string, change: Change): string =>
+  digest(JSON.stringify([...partsOf(stored, change), change.time]))
 
 /** Whether a name is that of a change, in the current format or in an earlier one, which did not contain the time. */
-export const isNamed = (change: Change, name: string): boolean =>
-  name === nameChange(change) || name === digest(JSON.stringify(partsOf(change)))
+export const isNamed = (stored: string, change: Change, name: string): boolean =>
+  name === nameChange(stored, change) || name === digest(JSON.stringify(partsOf(stored, change)))
 
-const partsOf = ({ in: collection, id, before, after }: Change): readonly unknown[] => [
-  collection,
+const partsOf = (stored: string, { id, before, after }: Change): readonly unknown[] => [
+  stored,
   id,
   before?._version ?? null,
   after?._version ?? null,

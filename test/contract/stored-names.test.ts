@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import {
   ConfigError,
   createCollectionService,
@@ -7,7 +7,7 @@ import {
 } from '../../src/index.js'
 import { checkData, explainRequest } from '../../src/tools/insight/index.js'
 import { dump, load } from '../../src/tools/transfer/index.js'
-import { createTestService } from '../support/service.js'
+import { type AnyConfig, createTestService } from '../support/service.js'
 import { closeAfterEach, useLastingStorages } from '../support/storages.js'
 import { AFTER, BEFORE, STORED_NAME_LAWS } from '../support/stored-name-laws.js'
 
@@ -73,6 +73,52 @@ describe.each(useLastingStorages())('in %s, tools', (_, create) => {
       ['users', 1, []],
       ['articles', 1, []],
     ])
+  })
+})
+
+describe.each(useLastingStorages())('in %s, values that no field has after a rename', (name, create) => {
+  const place = (properties: object) => ({ type: 'object', properties })
+  const before = {
+    title: { ...text, unique: true },
+    headline: { ...text, unique: true },
+    place: place({ town: text, city: text }),
+    code: text,
+  }
+  const after = {
+    headline: { ...text, stored: 'title' },
+    place: place({ city: { ...text, stored: 'town' } }),
+    pin: { type: 'hash', stored: 'code' },
+  }
+  const NO_FIELD = 'is the stored name of no field'
+
+  test('are found by their names', async () => {
+    const connect = create()
+    const open = (config: AnyConfig, adapter: StorageAdapter) => {
+      const service = createTestService(config, { adapter })
+      opened.push(service)
+      return service
+    }
+    const old = open({ collections: { notes: { schema: before, permissions: { '*': true } } } }, connect())
+    const body = { title: 't', headline: 'h', place: { town: 't', city: 'c' }, code: '1234' }
+    const { _id } = (await old.send('POST /notes', { body })).body
+    const adapter = connect()
+    const renamed = {
+      collections: { articles: { stored: 'notes', schema: after, permissions: { '*': true } } },
+    }
+    const now = open(renamed, adapter)
+    await now.handler.ready()
+    const one = { count: 1, ids: [_id] }
+    const [report] = await checkData(renamed, adapter)
+    expect(report?.misfits).toEqual([
+      { field: 'headline', error: 'unknown_property', message: NO_FIELD, ...one },
+      { field: 'place.city', error: 'unknown_property', message: NO_FIELD, ...one },
+      { field: 'pin', error: 'wrong_type', message: 'is stored as it is, not as a hash', ...one },
+    ])
+    expect(report?.leftUnique.map(({ fields }) => fields).sort()).toEqual(
+      name === 'memory' ? [] : [['"headline" in the storage'], ['headline']],
+    )
+    await vi.waitFor(() => expect(JSON.stringify(now.logged)).toContain(NO_FIELD), 10_000)
+    expect(JSON.stringify(now.logged)).not.toMatch(/_:|title|town/)
   })
 })
 

@@ -2,6 +2,7 @@ import { bounds } from '../bounds.js'
 import type { Collection } from '../config/plan.js'
 import { namesOfHashes, readFields } from '../documents/write/stored-document.js'
 import type { Field } from '../fields/field-type.js'
+import { HIDDEN, storedNameOf } from '../fields/names.js'
 import { findNearest } from '../fields/schema/names.js'
 import { stepsToRead } from '../json/domain.js'
 import { isObject, pickWhere } from '../json/own-properties.js'
@@ -55,6 +56,12 @@ const NOT_NORMALISED = [
 /** The error of a reference that is not an `_id` of any document. */
 const NO_REFERENCE = ['unknown_reference', 'is not the _id of a document'] as const
 
+/** The end of a sentence about a secret that is stored as it is. */
+const NOT_HASHED = 'is stored as it is, not as a hash'
+
+/** The end of a sentence about a property that has the name of a field which is stored under another name. */
+const TAKEN = 'is the stored name of no field'
+
 /** The maximum number of `_id`s of one misfit. */
 export const MAX_IDS = 5
 /** The maximum number of undeclared names that are counted separately, because documents may have any number. */
@@ -74,6 +81,8 @@ interface Place {
   /** The fields of the object that contains it. */
   readonly siblings: readonly Field[]
   readonly isDeclared: boolean
+  /** Whether it has the name of a field that is stored under another name. */
+  readonly isTaken?: boolean
 }
 
 /** Finds the definition for a JSON pointer into a document, or the innermost object around it that is declared. */
@@ -87,11 +96,13 @@ function locate(fields: readonly Field[], path: string): Place {
       continue
     }
     const isTop = place.field === ''
-    const field = (isTop ? name : `${place.field}.${name}`).slice(0, MAX_NAME)
+    const isTaken = name.startsWith(HIDDEN)
+    const own = isTaken ? name.slice(HIDDEN.length) : name
+    const field = (isTop ? own : `${place.field}.${own}`).slice(0, MAX_NAME)
     const inner = node.properties.find((one) => one.name === name)
     const pointer = isTop || !inner ? place.pointer : `${place.pointer}/properties`
     const siblings = node.properties
-    if (!inner) return { field, pointer, siblings, isDeclared: false }
+    if (!inner) return { field, pointer, siblings, isDeclared: false, isTaken }
     place = { field, pointer: pointer + toPointerPart(name), siblings, isDeclared: true }
     node = inner
   }
@@ -129,13 +140,18 @@ function findMisfits(
   }
   for (const name of [...hashed, ...Object.keys(stored)]) absent.delete(name)
   for (const name of secrets) {
-    if (Object.hasOwn(stored, name)) note(name, 'wrong_type', 'is stored as it is, not as a hash')
+    if (Object.hasOwn(stored, name)) note(name, 'wrong_type', NOT_HASHED)
     else if (hashed.has(name)) known.add(toPointerPart(name))
   }
   for (const name of hashed) {
     if (secrets.has(name)) continue
     if (!fields.some((field) => field.name === name)) note(name, UNDECLARED, 'is not in the schema')
     else if (!Object.hasOwn(stored, name)) note(name, 'wrong_type', 'is stored as a hash')
+  }
+  for (const name of Object.keys(document).filter((key) => key.startsWith(HIDDEN))) {
+    const secret = hashes.find((hash) => HIDDEN + storedNameOf(hash) === name)
+    if (secret) note(secret.name, 'wrong_type', NOT_HASHED)
+    else note(name, UNDECLARED, TAKEN)
   }
   const body = secrets.size === 0 ? stored : pickWhere(stored, (name) => !secrets.has(name))
   // The validator would return one error for each element of an array, and only so many. So each is noted here.
@@ -234,7 +250,8 @@ export function createMisfitCounter(collection: Collection): MisfitCounter {
         const isNew = !place.isDeclared && !counted.has(key) && !found.has(key)
         if (isNew) names += 1
         if (isNew && names > MAX_NAMES) found.set('', [OTHERS, { ...place, field: OTHERS.field }])
-        else if (!found.has(key)) found.set(key, [{ field: place.field, error, message }, place])
+        else if (!found.has(key))
+          found.set(key, [{ field: place.field, error, message: place.isTaken ? TAKEN : message }, place])
       }
       slices.left -= bounds.documentSteps
       const finding = findMisfits(collection, document, { absent, slices, add })
@@ -249,8 +266,8 @@ export function createMisfitCounter(collection: Collection): MisfitCounter {
       const rankOf = ({ field }: Misfit): number =>
         order.includes(field) ? order.indexOf(field) : order.length
       const all = [...counted.values()].sort((a, b) => rankOf(a) - rankOf(b))
-      return all.map(({ siblings, isDeclared, ...misfit }) => {
-        const renamed = misfit.error === UNDECLARED ? findNewName(misfit, siblings) : undefined
+      return all.map(({ siblings, isDeclared, isTaken, ...misfit }) => {
+        const renamed = misfit.error === UNDECLARED && !isTaken ? findNewName(misfit, siblings) : undefined
         return { ...misfit, ...(renamed === undefined ? {} : { renamed }) }
       })
     },

@@ -1,10 +1,12 @@
 import type { Collection } from '../../config/plan.js'
+import { HIDDEN } from '../../fields/names.js'
 import { type FieldRef, type Filter, mapLeaves } from '../../filter/filter.js'
 import { whenReady } from '../../promises.js'
 import type {
   CallOptions,
   Change,
   CollectionPlan,
+  LeftIndex,
   Linked,
   LinkedList,
   Listed,
@@ -61,6 +63,12 @@ export function renameStorage(
 export const storedPlan = (collection: Collection): CollectionPlan =>
   renamePlan(findRenaming(collection), collection.storage)
 
+/** Returns the unique indexes of another configuration that a collection has, by the names of the configuration. */
+export const leftOf = (collection: Collection, left: readonly LeftIndex[]): readonly LeftIndex[] =>
+  left
+    .filter((index) => index.collection === collection.storedName)
+    .map((index) => renameLeft(findRenaming(collection), { ...index, collection: collection.name }))
+
 /** Returns a function that gives a stored document of a collection the names of the configuration. */
 export const storedReader = (collection: Collection): ((document: StoredDocument) => StoredDocument) =>
   findRenaming(collection)?.read ?? ((document) => document)
@@ -73,6 +81,15 @@ const renamePlan = (renaming: Renaming | undefined, plan: CollectionPlan): Colle
         indexes: plan.indexes.map((index) => ({ ...index, fields: index.fields.map(renaming.ref) })),
       }
     : plan
+
+/** Describes the fields of a unique index of another configuration by their declared names, if they have any. */
+const renameLeft = (renaming: Renaming | undefined, left: LeftIndex): LeftIndex => ({
+  ...left,
+  fields: left.fields.map((path) => {
+    const declared = declaredPath(renaming?.names ?? null, path)
+    return declared.startsWith(HIDDEN) ? `${JSON.stringify(path)} in the storage` : declared
+  }),
+})
 
 const origins = new WeakMap<StorageAdapter, StorageAdapter>()
 
@@ -226,8 +243,8 @@ function createRenamed(adapter: StorageAdapter, byName: ReadonlyMap<string, Rena
     renamed.leftUnique = (plans, options) =>
       whenReady(adapter.leftUnique?.(renamePlans(plans), options), (left = []) =>
         left.flatMap((one) => {
-          const collection = declaredOf(one.collection)
-          return collection === undefined ? [] : [{ ...one, collection }]
+          const name = declaredOf(one.collection)
+          return name === undefined ? [] : [renameLeft(byName.get(name), { ...one, collection: name })]
         }),
       )
   // The first documents of an adapter may only be known after it was opened.

@@ -15,7 +15,7 @@ import type {
   StoredDocument,
 } from '../../../../core/storage.js'
 import { createMisfitCounter, MAX_IDS, UNDECLARED } from '../../../../core/stored/misfits.js'
-import { storedPlan, storedReader } from '../../../../core/stored/names/renamed-storage.js'
+import { leftOf, storedPlan, storedReader } from '../../../../core/stored/names/renamed-storage.js'
 import { compileForInsight } from '../../compile.js'
 import type { InsightOptions } from '../../options.js'
 import { variablesIn } from '../satisfy.js'
@@ -231,10 +231,7 @@ export async function checkData(
   const left = (await storage.leftUnique?.(collections.map(storedPlan))) ?? []
   const reports: StoredReport[] = []
   for (const collection of collections) {
-    const { storedName } = collection
-    const leftUnique = left.flatMap(({ collection, fields, mend }) =>
-      collection === storedName ? [{ fields, mend }] : [],
-    )
+    const leftUnique = leftOf(collection, left).map(({ fields, mend }) => ({ fields, mend }))
     reports.push({ ...(await checkCollection(scope, collection, storage)), leftUnique })
   }
   return reports

@@ -5,7 +5,7 @@ import {
   createMemoryAdapter,
   type StorageAdapter,
 } from '../../src/index.js'
-import { checkData, explainRequest } from '../../src/tools/insight/index.js'
+import { checkData, comparePermissions, explainRequest } from '../../src/tools/insight/index.js'
 import { dump, load } from '../../src/tools/transfer/index.js'
 import { type AnyConfig, createTestService } from '../support/service.js'
 import { closeAfterEach, useLastingStorages } from '../support/storages.js'
@@ -132,6 +132,17 @@ test('an explanation has the declared names', async () => {
   })
   expect(explanation.answer).toMatchObject({ status: 200, body: { headline: 'Two' } })
   expect(JSON.stringify(explanation)).not.toContain('title')
+})
+
+test('a comparison of configurations tells of each changed stored name', () => {
+  const withNames = (collection: object, field: object) => ({
+    collections: { notes: { ...collection, schema: { text: { ...text, ...field } } } },
+  })
+  const differences = comparePermissions(withNames({}, {}), withNames({ stored: 'posts' }, { stored: 'body' }))
+  expect(differences).toMatchObject([
+    { kind: 'schema', pointer: '/collections/notes/schema/text/stored' },
+    { kind: 'schema', pointer: '/collections/notes/stored' },
+  ])
 })
 
 describe('a configuration', () => {

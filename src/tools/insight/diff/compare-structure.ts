@@ -137,7 +137,9 @@ function compareParts(
  */
 function schemaOf(collection: Collection | undefined): JsonObject | undefined {
   if (!collection) return undefined
+  const { name, storedName } = collection
   return {
+    ...(storedName === name ? {} : { stored: storedName }),
     schema: Object.fromEntries(collection.fields.map((field) => [field.name, definitionOf(field)])),
     additionalProperties: collection.additionalProperties,
     changes: collection.hasChanges,

@@ -88,9 +88,14 @@ export const reservedNames = (fields: readonly Field[]): ReadonlySet<string> =>
  */
 export const HIDDEN = '_:'
 
-/** Returns the value of a field without hidden properties inside its objects. */
+/** Whether values of a field may contain hidden properties: if a property inside it is stored under another name. */
+const mayHide = ({ items, properties }: Field): boolean =>
+  items ? mayHide(items) : properties.some((one) => storedNameOf(one) !== one.name || mayHide(one))
+
+/** Returns the value of a field without hidden properties inside its objects. Copies it only if it may have any. */
 export function withoutHidden(field: Field, value: unknown): unknown {
   const { items, properties } = field
+  if (!mayHide(field)) return value
   if (items) return Array.isArray(value) ? value.map((element) => withoutHidden(items, element)) : value
   if (properties.length === 0 || !isObject(value)) return value
   const shown = pickWhere(value, (name) => !name.startsWith(HIDDEN))

@@ -128,7 +128,9 @@ function createRenaming(stored: string, names: FieldNames | null): Renaming {
     read(document) {
       const kept = known.get(document)
       if (kept) return kept
-      const declared = Object.freeze(toDeclared(names, document)) as StoredDocument
+      const renamed = toDeclared(names, document)
+      // Texts and pages are kept only of frozen documents, which are those that the storage returns again.
+      const declared = (Object.isFrozen(document) ? Object.freeze(renamed) : renamed) as StoredDocument
       known.set(document, declared)
       return declared
     },

@@ -2,7 +2,7 @@ import { bounds } from '../bounds.js'
 import type { Collection } from '../config/plan.js'
 import { namesOfHashes, readFields } from '../documents/write/stored-document.js'
 import type { Field } from '../fields/field-type.js'
-import { HIDDEN, storedNameOf } from '../fields/names.js'
+import { HIDDEN } from '../fields/names.js'
 import { findNearest } from '../fields/schema/names.js'
 import { stepsToRead } from '../json/domain.js'
 import { isObject, pickWhere } from '../json/own-properties.js'
@@ -55,9 +55,6 @@ const NOT_NORMALISED = [
 
 /** The error of a reference that is not an `_id` of any document. */
 const NO_REFERENCE = ['unknown_reference', 'is not the _id of a document'] as const
-
-/** The end of a sentence about a secret that is stored as it is. */
-const NOT_HASHED = 'is stored as it is, not as a hash'
 
 /** The end of a sentence about a property that has the name of a field which is stored under another name. */
 const TAKEN = 'is the stored name of no field'
@@ -140,7 +137,7 @@ function findMisfits(
   }
   for (const name of [...hashed, ...Object.keys(stored)]) absent.delete(name)
   for (const name of secrets) {
-    if (Object.hasOwn(stored, name)) note(name, 'wrong_type', NOT_HASHED)
+    if (Object.hasOwn(stored, name)) note(name, 'wrong_type', 'is stored as it is, not as a hash')
     else if (hashed.has(name)) known.add(toPointerPart(name))
   }
   for (const name of hashed) {
@@ -148,11 +145,7 @@ function findMisfits(
     if (!fields.some((field) => field.name === name)) note(name, UNDECLARED, 'is not in the schema')
     else if (!Object.hasOwn(stored, name)) note(name, 'wrong_type', 'is stored as a hash')
   }
-  for (const name of Object.keys(document).filter((key) => key.startsWith(HIDDEN))) {
-    const secret = hashes.find((hash) => HIDDEN + storedNameOf(hash) === name)
-    if (secret) note(secret.name, 'wrong_type', NOT_HASHED)
-    else note(name, UNDECLARED, TAKEN)
-  }
+  for (const name of Object.keys(document)) if (name.startsWith(HIDDEN)) note(name, UNDECLARED, TAKEN)
   const body = secrets.size === 0 ? stored : pickWhere(stored, (name) => !secrets.has(name))
   // The validator would return one error for each element of an array, and only so many. So each is noted here.
   const validating = validate.inSlices(body, slices, {

@@ -8,8 +8,6 @@ import type { JsonObject } from '../../types.js'
 export interface FieldNames {
   readonly byName: ReadonlyMap<string, NamedField>
   readonly byStored: ReadonlyMap<string, NamedField>
-  /** The names of hash fields. A property that has one of them is no value of the field, so it is hidden. */
-  readonly hashes: ReadonlySet<string>
 }
 
 interface NamedField {
@@ -23,13 +21,12 @@ interface NamedField {
 
 /** Compiles the names of fields; `null` if all of them are stored as declared. */
 export function compileNames(fields: readonly Field[]): FieldNames | null {
-  const own = index(fields.filter(({ type }) => type !== 'hash').map(nameField))
+  const own = fields.map(nameField)
+  if (!own.some(isRenamed)) return null
+  // A text that an earlier configuration stored is under the name of a hash, and the hashes are under their own key.
   const hashed = fields.filter(({ type }) => type === 'hash').map(nameField)
-  const hashes = index(hashed)
-  if (!isRenamed(own) && !isRenamed(hashes)) return null
-  const holder: NamedField = { name: HASHES, stored: HASHES, inside: hashes, depth: 0 }
-  const all = [...own.byName.values(), ...(hashed.length > 0 ? [holder] : [])]
-  return { ...index(all), hashes: new Set(hashed.flatMap(({ name, stored }) => [name, stored])) }
+  const holder: NamedField = { name: HASHES, stored: HASHES, inside: index(hashed), depth: 0 }
+  return index(hashed.length > 0 ? [...own, holder] : own)
 }
 
 function nameField(field: Field): NamedField {
@@ -46,25 +43,23 @@ function nameField(field: Field): NamedField {
 const index = (named: readonly NamedField[]): FieldNames => ({
   byName: new Map(named.map((one) => [one.name, one])),
   byStored: new Map(named.map((one) => [one.stored, one])),
-  hashes: new Set(),
 })
 
-const isRenamed = ({ byName }: FieldNames): boolean =>
-  [...byName.values()].some(({ name, stored, inside }) => name !== stored || inside !== null)
+const isRenamed = ({ name, stored, inside }: NamedField): boolean => name !== stored || inside !== null
 
-/** Renames the properties of a stored object to the names of the configuration. */
+/**
+ * Renames the properties of a stored object to the names of the configuration. A property that only has the name of a
+ * field becomes a hidden one.
+ */
 export function toDeclared(names: FieldNames, stored: JsonObject): JsonObject {
   const declared: { [name: string]: unknown } = {}
   for (const key of Object.keys(stored)) {
     const field = names.byStored.get(key)
     if (field) declared[field.name] = renameInside(field, stored[key], toDeclared)
-    else setOwn(declared, isTaken(names, key) ? HIDDEN + key : key, stored[key])
+    else setOwn(declared, names.byName.has(key) ? HIDDEN + key : key, stored[key])
   }
   return declared
 }
-
-/** Whether a stored property has the name of a field without being its value. */
-const isTaken = ({ byName, hashes }: FieldNames, key: string): boolean => byName.has(key) || hashes.has(key)
 
 /** Renames the properties of an object to their stored names. The inverse of `toDeclared`. */
 export function toStored(names: FieldNames, declared: JsonObject): JsonObject {
@@ -106,7 +101,7 @@ export function declaredPath(names: FieldNames | null, path: string): string {
   if (!names) return path
   const [first = path, ...rest] = path.split('.')
   const field = names.byStored.get(first)
-  if (!field) return isTaken(names, first) ? HIDDEN + path : path
+  if (!field) return names.byName.has(first) ? HIDDEN + path : path
   return rest.length === 0 ? field.name : `${field.name}.${declaredPath(field.inside, rest.join('.'))}`
 }
 

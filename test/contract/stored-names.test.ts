@@ -144,7 +144,10 @@ test('a comparison of configurations tells of each changed stored name', () => {
   const withNames = (collection: object, field: object) => ({
     collections: { notes: { ...collection, schema: { text: { ...text, ...field } } } },
   })
-  const differences = comparePermissions(withNames({}, {}), withNames({ stored: 'posts' }, { stored: 'body' }))
+  const differences = comparePermissions(
+    withNames({}, {}),
+    withNames({ stored: 'posts' }, { stored: 'body' }),
+  )
   expect(differences).toMatchObject([
     { kind: 'schema', pointer: '/collections/notes/schema/text/stored' },
     { kind: 'schema', pointer: '/collections/notes/stored' },

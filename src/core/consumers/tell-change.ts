@@ -7,8 +7,9 @@ import type { Change } from '../storage.js'
 import type { ConsumerChange } from './types.js'
 
 /**
- * Names a change uniquely, also after its collection was renamed: `stored` is the stored name. A version of a document is usually written once. If a restored backup has undone the write,
- * the version is written again, at another time.
+ * Names a change uniquely. A version of a document is usually written once. If a restored backup has undone the write,
+ * the version is written again, at another time. `stored` is the stored name of the collection, because a collection may
+ * be renamed between two attempts.
  */
 export const nameChange = (stored: string, change: Change): string =>
   digest(JSON.stringify([...partsOf(stored, change), change.time]))

@@ -122,7 +122,8 @@ const mutants: readonly Mutant[] = [
     async (original) => {
       const real = (await original()) as typeof TellChange
       const nameChange: typeof real.nameChange = (_, change) => real.nameChange(change.in, change)
-      return { ...real, nameChange, isNamed: (_, change, name) => real.isNamed(change.in, change, name) }
+      const isNamed: typeof real.isNamed = (_, change, name) => real.isNamed(change.in, change, name)
+      return { ...real, nameChange, isNamed }
     },
   ],
   [

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Caller, StorageAdapter } from '../../src/index.js'
 import { createTestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
-import { isOfStart } from '../support/stored.js'
+import { replaceMethods } from '../support/stored.js'
 
 // CONTRACT.md §4, "Own accounts"
 
@@ -31,12 +31,11 @@ function watch(adapter: StorageAdapter): { readonly adapter: StorageAdapter; rea
     }
   return {
     asked,
-    adapter: {
-      ...adapter,
-      list: (name, query) => (isOfStart(query) ? adapter.list : note('list', adapter.list))(name, query),
+    adapter: replaceMethods(adapter, {
+      list: note('list', adapter.list),
       count: note('count', adapter.count),
       write: note('write', adapter.write),
-    },
+    }),
   }
 }
 

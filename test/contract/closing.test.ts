@@ -10,6 +10,7 @@ import {
 import { createCuttingAdapter } from '../support/cutting-adapter.js'
 import { answerAtDeadline, createStall, type Stall } from '../support/deadlines.js'
 import { createTestService, type Sent, type TestService } from '../support/service.js'
+import { isOfStart, replaceMethods } from '../support/stored.js'
 
 // CONTRACT.md §7, "Handler"
 
@@ -58,10 +59,11 @@ function createSlowStorage() {
   const gate = defer()
   const adapter: StorageAdapter = {
     ...inner,
-    async write(...args) {
+    async write(asked, options) {
+      if (isOfStart(options)) return inner.write(asked, options)
       started.resolve()
       await gate.promise
-      const result = await inner.write(...args)
+      const result = await inner.write(asked, options)
       steps.push('written')
       return result
     },
@@ -131,18 +133,22 @@ const closeInTime = ({ close }: TestService['handler']): Promise<void> =>
   answerAtDeadline(Promise.resolve(), () => close())
 
 describe('closing does not wait for ever', () => {
-  test.each<[what: string, breakWith: (stall: Stall) => Partial<StorageAdapter>, line: string, code: string]>(
+  test.each<
     [
-      ['a list', ({ begin }) => ({ list: begin }), 'GET /things', 'storage_unavailable'],
-      ['a count', ({ begin }) => ({ count: begin }), 'GET /things/count', 'storage_unavailable'],
-      ['a write', ({ begin }) => ({ write: begin }), 'POST /things', 'outcome_unknown'],
-    ],
-  )('for a storage that never answers: %s', async (_, breakWith, line, code) => {
+      what: string,
+      breakWith: (stall: Stall) => Parameters<typeof replaceMethods>[1],
+      line: string,
+      code: string,
+    ]
+  >([
+    ['a list', ({ begin }) => ({ list: begin }), 'GET /things', 'storage_unavailable'],
+    ['a count', ({ begin }) => ({ count: begin }), 'GET /things/count', 'storage_unavailable'],
+    ['a write', ({ begin }) => ({ write: begin }), 'POST /things', 'outcome_unknown'],
+  ])('for a storage that never answers: %s', async (_, breakWith, line, code) => {
     const stall = createStall()
     let closed = 0
     const adapter: StorageAdapter = {
-      ...createMemoryAdapter(),
-      ...breakWith(stall),
+      ...replaceMethods(createMemoryAdapter(), breakWith(stall)),
       async close() {
         closed += 1
       },

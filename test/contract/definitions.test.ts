@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { ConfigError, createMemoryAdapter } from '../../src/index.js'
 import { createTestService, type TestService } from '../support/service.js'
+import { openStored } from '../support/stored.js'
 import { configOf, letters, type Schema, serve, store } from './support/field-types.js'
+
+type Documents = Parameters<typeof openStored>[1][string]
 
 /** Where a configuration is wrong. */
 function configFaults(schema: Schema, settings?: object): readonly string[] {
@@ -30,19 +33,19 @@ describe('after the configuration changed', () => {
   }
   const listed = async (service: TestService, query = '') => (await service.send(`GET /items?${query}`)).body
 
+  /** A service over documents that another program has stored. */
+  const openOver = (items: Documents, schema: Schema): Promise<TestService> =>
+    openStored(configOf(schema, open), { items })
+
   test('a stored value of another type is returned as it is', async () => {
-    const service = await reconfigure(
-      { value: { type: 'json' }, n: { type: 'integer' } },
-      [
-        { value: 'text', n: 1 },
-        { value: { a: [1] }, n: 2 },
-      ],
-      { value: { type: 'integer' }, n: { type: 'integer' } },
-    )
+    const documents = [
+      { value: 'text', n: 1 },
+      { value: { a: [1] }, n: 2 },
+    ]
+    const service = await openOver(documents, { value: { type: 'integer' }, n: { type: 'integer' } })
     expect(await listed(service)).toMatchObject([{ value: 'text' }, { value: { a: [1] } }])
   })
 
-  const json = { value: { type: 'json' }, n: { type: 'integer' } }
   const values = ['1', 1, 1.5, true, '2026-01-01T00:00:00.000Z', '2026-01-01', ['1'], [1, 'x'], { a: 1 }]
   const documents = values.map((value, n) => ({ value, n }))
   const at = (...wanted: unknown[]) =>
@@ -68,7 +71,7 @@ describe('after the configuration changed', () => {
   ])(
     'one that is not of the type counts as missing in filters: %j, %s',
     async (definition, query, expected) => {
-      const service = await reconfigure(json, documents, { value: definition, n: { type: 'integer' } })
+      const service = await openOver(documents, { value: definition, n: { type: 'integer' } })
       const found = async (asked: string) => (await listed(service, asked)).map(({ n }: { n: number }) => n)
       expect(await found(query)).toEqual(expected)
       const total = await service.send(`GET /items/count?${query}`)
@@ -80,19 +83,13 @@ describe('after the configuration changed', () => {
     ['integer', ['sort[value]=1', 'sort[value]=-1']],
     ['string', ['sort[value]=1', 'sort[value]=-1']],
   ])('and in sorts: %s', async (type, [up = '', down = '']) => {
-    const service = await reconfigure(
-      json,
-      [
-        { value: 5, n: 0 },
-        { value: 'b', n: 1 },
-        { value: 3, n: 2 },
-        { value: 'a', n: 3 },
-      ],
-      {
-        value: { type },
-        n: { type: 'integer' },
-      },
-    )
+    const stored = [
+      { value: 5, n: 0 },
+      { value: 'b', n: 1 },
+      { value: 3, n: 2 },
+      { value: 'a', n: 3 },
+    ]
+    const service = await openOver(stored, { value: { type }, n: { type: 'integer' } })
     const order = async (query: string) => (await listed(service, query)).map(({ n }: { n: number }) => n)
     expect(await order(up)).toEqual(type === 'integer' ? [1, 3, 2, 0] : [0, 2, 3, 1])
     expect(await order(down)).toEqual(type === 'integer' ? [0, 2, 3, 1] : [1, 3, 2, 0])

@@ -7,6 +7,7 @@ import {
 } from '../../src/index.js'
 import { answerAtDeadline, createStall } from '../support/deadlines.js'
 import { createTestService, type TestService } from '../support/service.js'
+import { replaceMethods } from '../support/stored.js'
 import { ann, codeOf, collections, config, documents, ID } from './support/http.js'
 
 const service = createTestService(config, { documents })
@@ -91,8 +92,7 @@ describe('limits: requestSeconds', () => {
     const signals: (AbortSignal | undefined)[] = []
     for (const path of ['/items', '/items/count', `/items/${ID}`]) {
       const { begin, begun } = createStall()
-      const adapter: StorageAdapter = {
-        ...createMemoryAdapter(),
+      const adapter = replaceMethods(createMemoryAdapter(), {
         list: (_, { signal }) => {
           signals.push(signal)
           return begin()
@@ -101,7 +101,7 @@ describe('limits: requestSeconds', () => {
           signals.push(signal)
           return begin()
         },
-      }
+      })
       const answer = await ask(begun, patient(adapter), `GET ${path}`)
       expect(codeOf(answer)).toEqual([503, 'storage_unavailable'])
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
@@ -117,7 +117,7 @@ describe('limits: requestSeconds', () => {
 
   test('a write that is not confirmed is a 503 of unknown outcome', async () => {
     const { begin, begun } = createStall()
-    const stalled = patient({ ...createMemoryAdapter(), write: begin })
+    const stalled = patient(replaceMethods(createMemoryAdapter(), { write: begin }))
     const answer = await ask(begun, stalled, 'POST /open', { body: { title: 'x' } })
     expect(codeOf(answer)).toEqual([503, 'outcome_unknown'])
   })
@@ -126,13 +126,12 @@ describe('limits: requestSeconds', () => {
     const hashing = defer<string>()
     const written: unknown[] = []
     const memory = createMemoryAdapter()
-    const adapter: StorageAdapter = {
-      ...memory,
+    const adapter = replaceMethods(memory, {
       write: (steps, options) => {
         written.push(steps)
         return memory.write(steps, options)
       },
-    }
+    })
     const begun = defer<boolean>()
     const hash = () => {
       begun.resolve(true)
@@ -236,7 +235,7 @@ describe('a storage that throws', () => {
       throw make()
     }
     const throwing = createTestService(config, {
-      adapter: { ...createMemoryAdapter(), list: fail, count: fail, write: fail },
+      adapter: replaceMethods(createMemoryAdapter(), { list: fail, count: fail, write: fail }),
     })
     for (const [line, body] of [
       ['GET /items'],
@@ -259,12 +258,11 @@ describe('a storage that throws', () => {
 
   test('at once, instead of rejecting', async () => {
     const throwing = createTestService(config, {
-      adapter: {
-        ...createMemoryAdapter(),
+      adapter: replaceMethods(createMemoryAdapter(), {
         list() {
           throw new Error(SECRET)
         },
-      },
+      }),
     })
     expect(codeOf(await throwing.send('GET /items', { mayFail: true }))).toEqual([500, 'internal_error'])
   })
@@ -277,7 +275,7 @@ describe('a storage that throws', () => {
     const fail = async (): Promise<never> => {
       throw new ServiceError(code, 'gone', { cause: new Error(SECRET) })
     }
-    const adapter = { ...createMemoryAdapter(), list: fail }
+    const adapter = replaceMethods(createMemoryAdapter(), { list: fail })
     const throwing = createTestService(config, { adapter, holdsOthers: true })
     const answer = await throwing.send('GET /items', { mayFail: true })
     expect(codeOf(answer)).toEqual([503, code])
@@ -291,7 +289,7 @@ describe('a storage that throws', () => {
       throw new Error(SECRET)
     }
     const throwing = createTestService(config, {
-      adapter: { ...createMemoryAdapter(), list: boom },
+      adapter: replaceMethods(createMemoryAdapter(), { list: boom }),
       logger: { error: boom, warn: boom, info: boom },
     })
     expect(codeOf(await throwing.send('GET /items', { mayFail: true }))).toEqual([500, 'internal_error'])
@@ -434,11 +432,12 @@ describe('closing', () => {
     const asked = defer<boolean>()
     const listing = defer<[]>()
     const adapter: StorageAdapter = {
-      ...createMemoryAdapter(),
-      list() {
-        asked.resolve(true)
-        return listing.promise
-      },
+      ...replaceMethods(createMemoryAdapter(), {
+        list() {
+          asked.resolve(true)
+          return listing.promise
+        },
+      }),
       async close() {
         steps.push('closed')
       },

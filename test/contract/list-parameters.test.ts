@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
+import { createMemoryAdapter } from '../../src/index.js'
 import { createTestService, faultsOf } from '../support/service.js'
+import { replaceMethods } from '../support/stored.js'
 import { ALL, config, documents, expectRefused, service, titles } from './support/queries.js'
 
 describe('sort', () => {
@@ -272,13 +273,12 @@ describe('a query sees what its caller sees', () => {
     async (query) => {
       const asked: string[] = []
       const memory = createMemoryAdapter()
-      const adapter: StorageAdapter = {
-        ...memory,
+      const adapter = replaceMethods(memory, {
         list: (name, listed) => {
           asked.push(name)
           return memory.list(name, listed)
         },
-      }
+      })
       const watched = createTestService({ collections: { items: { schema, permissions } } }, { adapter })
       const answer = await watched.send(`GET /items?${query}`)
       expect(answer.status).toBe(400)

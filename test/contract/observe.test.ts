@@ -11,7 +11,7 @@ import { toNodeHandler } from '../../src/mounts/node.js'
 import { useCaches } from '../support/caches.js'
 import { createTestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
-import { idOf } from '../support/stored.js'
+import { idOf, replaceMethods } from '../support/stored.js'
 import { until } from '../support/until.js'
 
 // CONTRACT.md §8, "Observe"
@@ -146,7 +146,8 @@ describe('an observer is told of each request once', () => {
   })
 
   test('under the id that a problem has, and the log', async () => {
-    const broken = { ...createMemoryAdapter(), list: () => Promise.reject(new Error('lost')) }
+    const list = () => Promise.reject(new Error('lost'))
+    const broken = replaceMethods(createMemoryAdapter(), { list })
     const { send, events, logged } = observed({ adapter: broken })
     const { body } = await send('GET /notes', { mayFail: true })
     await until(() => events.length > 0)
@@ -303,7 +304,7 @@ describe('the end of a request', () => {
       if (lists > 1) throw new Error('lost on the way')
       return adapter.list(...asked)
     }
-    const { handler, events, logged } = observed({ adapter: { ...adapter, list } })
+    const { handler, events, logged } = observed({ adapter: replaceMethods(adapter, { list }) })
     const response = await handler(new Request('http://a/notes'))
     await expect(response.text()).rejects.toThrow()
     await until(() => events.length > 0)

@@ -6,7 +6,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { createMemoryAdapter, type StoredDocument } from '../../src/index.js'
 import { answerAtDeadline, createStall } from '../support/deadlines.js'
 import { encodePath } from '../support/service.js'
-import { idOf, LONG_AGO } from '../support/stored.js'
+import { idOf, LONG_AGO, replaceMethods } from '../support/stored.js'
 import {
   ask,
   INDEXED,
@@ -58,10 +58,11 @@ function createEndless(size = 500, bytes = 10): ReturnType<typeof observe> {
       return { _id: idOf(serial), _version: 1, createdAt: LONG_AGO, updatedAt: LONG_AGO, n: serial, s }
     })
   return observe({
-    ...createMemoryAdapter(),
-    async list(_, { limit }) {
-      return next(limit ?? size)
-    },
+    ...replaceMethods(createMemoryAdapter(), {
+      async list(_, { limit }) {
+        return next(limit ?? size)
+      },
+    }),
     async *stream() {
       for (;;) yield next()
     },

@@ -1,6 +1,7 @@
 import { vi } from 'vitest'
 import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import type { TestService } from './service.js'
+import { isOfStart } from './stored.js'
 
 /** Services that are probed (CONTRACT.md §7, "Health"). */
 
@@ -55,10 +56,12 @@ export function createCounted(
   const adapter: StorageAdapter = {
     ...inner,
     list(collection, query) {
+      if (isOfStart(query)) return inner.list(collection, query)
       calls.push(`list ${collection}`)
       return (next.list ?? inner.list)(collection, query)
     },
     write(steps, options) {
+      if (isOfStart(options)) return inner.write(steps, options)
       calls.push(`write ${steps.map((step) => Object.keys(step)[1]).join()}`)
       return (next.write ?? inner.write)(steps, options)
     },

@@ -1,15 +1,29 @@
 import { expect } from 'vitest'
 import { everything } from '../../src/core/filter/filter.js'
-import type { ListQuery } from '../../src/core/storage.js'
+import type { CallOptions } from '../../src/core/storage.js'
 import type { createCollectionService, OptionsFor, StorageAdapter, StoredDocument } from '../../src/index.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import { type AnyConfig, createTestService, type TestService } from './service.js'
 
 /**
- * Whether a list belongs to the comparison of stored documents, which runs in the background after a start. A test that
- * counts or interrupts the lists of requests leaves it out.
+ * Whether a call belongs to a start: to the comparison with earlier configurations, or to that of stored documents, which
+ * runs in the background. A test that counts or interrupts the calls of requests leaves it out.
  */
-export const isOfStart = ({ caller }: ListQuery): boolean => caller === 'start'
+export const isOfStart = ({ caller }: CallOptions): boolean => caller === 'start'
+
+type Methods = Partial<Pick<StorageAdapter, 'list' | 'count' | 'write'>>
+
+/** An adapter with other methods for requests. A start has those of `inner`. */
+export const replaceMethods = (inner: StorageAdapter, methods: Methods): StorageAdapter => {
+  const others = { ...inner, ...methods }
+  const of = (options: CallOptions): StorageAdapter => (isOfStart(options) ? inner : others)
+  return {
+    ...inner,
+    list: (name, query) => of(query).list(name, query),
+    count: (name, filter, options) => of(options).count(name, filter, options),
+    write: (steps, options) => of(options).write(steps, options),
+  }
+}
 
 type Json = { readonly [name: string]: unknown }
 

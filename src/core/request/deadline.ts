@@ -41,6 +41,9 @@ export const UNHURRIED: Deadline = {
   enter() {},
 }
 
+/** The name of the work of a start in queues that serve callers in turn. No caller has this name. */
+export const START = 'start'
+
 /** The error after the deadline, by the operation that the request was waiting for. */
 const LATE: { readonly [wait in Wait]: readonly [code: ErrorCode, detail: string] } = {
   body: ['request_timeout', 'The body did not arrive in time.'],

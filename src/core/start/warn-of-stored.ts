@@ -1,6 +1,6 @@
 import { BY_ID } from '../filter/after-id.js'
 import type { Service } from '../request/call.js'
-import { RequestDeadline, waitUntilLate } from '../request/deadline.js'
+import { RequestDeadline, START, waitUntilLate } from '../request/deadline.js'
 import type { Store } from '../request/store.js'
 import { nextTurn } from '../slices.js'
 import type { StorageAdapter } from '../storage.js'
@@ -16,9 +16,6 @@ const BYTES = 4 * 1024 * 1024
 /** The maximum number of `_id`s in a warning. */
 const MAX_LISTED = 3
 
-/** The name of the comparison in queues that serve callers in turn. No caller has this name. */
-const CALLER = 'start'
-
 const ignore = (): void => {}
 
 /**
@@ -33,7 +30,7 @@ export function warnOfStored(service: Service, adapter: StorageAdapter): () => v
   service.background.begin(async ({ store }) => {
     if (isStopped) return
     const deadline = new RequestDeadline()
-    deadline.caller = CALLER
+    deadline.caller = START
     const onGone = (listener: () => void) => {
       giveUp = listener
       return ignore
@@ -69,7 +66,7 @@ async function compareStored(
   const query = { sort: BY_ID, limit, bytes: Math.floor(BYTES / collections.length) }
   const plans = collections.map(({ storage }) => storage)
   deadline.enter('read')
-  const left = (await adapter.leftUnique?.(plans, { signal: deadline.signal, caller: CALLER })) ?? []
+  const left = (await adapter.leftUnique?.(plans, { signal: deadline.signal, caller: START })) ?? []
   for (const collection of collections) {
     const { name } = collection
     const warn = (code: string, pointer: string, message: string): void =>

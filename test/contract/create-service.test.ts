@@ -1,11 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
-import {
-  ConfigError,
-  createCollectionService,
-  createMemoryAdapter,
-  type StorageAdapter,
-} from '../../src/index.js'
+import { ConfigError, createCollectionService, createMemoryAdapter } from '../../src/index.js'
 import { createTestHasher } from '../../src/tools/testing/index.js'
+import { replaceMethods } from '../support/stored.js'
 import { ann, config } from './support/http.js'
 
 describe('creating a service', () => {
@@ -197,7 +193,8 @@ describe('creating a service', () => {
       spy.mockImplementation(() => {}),
     )
     try {
-      const adapter: StorageAdapter = { ...createMemoryAdapter(), list: () => Promise.reject(new Error('x')) }
+      const list = () => Promise.reject(new Error('x'))
+      const adapter = replaceMethods(createMemoryAdapter(), { list })
       const handler = createCollectionService(loud, adapter, { logger, production: false })
       expect((await handler(new Request('http://x/items'))).status).toBe(500)
       expect(logger.lines.map((line) => line.split(' ')[0])).toEqual(['warn', 'error'])

@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { type FieldRef, isId } from '../../src/core/filter/filter.js'
 import type { WriteStep } from '../../src/core/storage.js'
-import { createMemoryAdapter, ServiceError, type StorageAdapter } from '../../src/index.js'
+import { createMemoryAdapter, ServiceError } from '../../src/index.js'
 import { answerAtDeadline } from '../support/deadlines.js'
 import { createTestService } from '../support/service.js'
 import { closeAfterEach } from '../support/storages.js'
+import { replaceMethods } from '../support/stored.js'
 
 // CONTRACT.md §6, "Deadlines"; §7, "Storage"
 
@@ -25,14 +26,13 @@ function createLeaving(answer: (reason: unknown) => unknown) {
   const begun = new Promise<void>((resolve) => {
     begin = resolve
   })
-  const adapter: StorageAdapter = {
-    ...createMemoryAdapter(),
+  const adapter = replaceMethods(createMemoryAdapter(), {
     write: (_, { signal }) =>
       new Promise((_resolve, reject) => {
         signal?.addEventListener('abort', () => reject(answer(signal.reason)))
         begin()
       }),
-  }
+  })
   return { adapter, begun }
 }
 

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createMemoryAdapter, type Logger, ServiceError, type StorageAdapter } from '../../src/index.js'
 import { answerAtDeadline, createStall, type Stall } from '../support/deadlines.js'
 import { createTestService, type SendOptions } from '../support/service.js'
+import { replaceMethods } from '../support/stored.js'
 
 // CONTRACT.md §6, "Deadlines"
 
@@ -35,6 +36,9 @@ function createJournal() {
 const rejects = (code: 'storage_unavailable' | 'outcome_unknown', cause?: unknown) => async () => {
   throw new ServiceError(code, 'lost', cause === undefined ? {} : { cause })
 }
+
+/** The opening of a storage, if it is replaced. */
+const pickOpen = ({ open }: Partial<StorageAdapter>) => (open ? { open } : {})
 
 /** What of a storage does not work; some of it never ends. */
 type Break = (stall: Stall) => Partial<StorageAdapter>
@@ -71,7 +75,8 @@ describe('what the storage does not do in time is a warning, with the requestId 
   ])('%s', async (_, breakWith, line, sent, code) => {
     const stall = createStall()
     const { entries, logger } = createJournal()
-    const adapter = { ...createMemoryAdapter(), ...breakWith(stall) }
+    const broken = breakWith(stall)
+    const adapter = { ...replaceMethods(createMemoryAdapter(), broken), ...pickOpen(broken) }
     const { send } = createTestService(config, { adapter, logger, clientAddress })
     const answer = await answerAtDeadline(stall.begun, () => send(line, { ...sent, mayFail: true }))
     expect([answer.status, answer.body.code]).toEqual([503, code])
@@ -93,7 +98,10 @@ describe('what the storage does not do in time is a warning, with the requestId 
 test('what has a cause is an error, and said once', async () => {
   const { entries, logger } = createJournal()
   const list = rejects('storage_unavailable', new Error('the connection is lost'))
-  const { send } = createTestService(config, { adapter: { ...createMemoryAdapter(), list }, logger })
+  const { send } = createTestService(config, {
+    adapter: replaceMethods(createMemoryAdapter(), { list }),
+    logger,
+  })
   const answer = await send('GET /things', { mayFail: true })
   expect(answer.status).toBe(503)
   expect(entries).toEqual([['error', answer.body.requestId, true]])
@@ -107,7 +115,7 @@ test('a log that rejects, and an address that is a promise, end nothing', async 
   const logger = { info: reject, warn: reject, error: reject } as unknown as Logger
   const list = rejects('storage_unavailable', new Error('the connection is lost'))
   const { send } = createTestService(config, {
-    adapter: { ...createMemoryAdapter(), list },
+    adapter: replaceMethods(createMemoryAdapter(), { list }),
     logger,
     clientAddress: reject as unknown as typeof clientAddress,
   })
@@ -139,7 +147,7 @@ describe('the console, which is the log where the host gives none', () => {
     const spy = vi.spyOn(console, 'error').mockImplementation(() => {})
     const list = () => Promise.reject(cause)
     const { handler } = createTestService(config, {
-      adapter: { ...createMemoryAdapter(), list },
+      adapter: replaceMethods(createMemoryAdapter(), { list }),
       logger: {},
     })
     const answer = await handler(new Request('http://service.test/things'))

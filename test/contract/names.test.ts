@@ -64,7 +64,9 @@ describe.each(useStorages())('on %s', (_storage, createStorage) => {
   test('a collection that is called another name by its capitals alone is another one', async () => {
     const adapter = createStorage()
     for (const [i, name] of ['notes', 'Notes', 'noteS', 'notes'].entries()) {
-      const collections = { [name]: { schema: { text: { type: 'string', index: true } }, permissions } }
+      const schema = { text: { type: 'string', index: true } }
+      // The last configuration has documents of the first one, and says that they are meant.
+      const collections = { [name]: { stored: name, schema, permissions } }
       const service = createTestService({ collections }, { adapter })
       if (i === 3) opened.push(service)
       expect((await service.send(`POST /${name}`, { body: { text: name } })).status).toBe(201)

@@ -87,5 +87,9 @@ export async function createStored(
   for (const [name, all] of Object.entries(documents))
     for (const [i, document] of all.entries())
       await adapter.write([{ in: name, insert: { _id: idOf(i + 1), _version: 1, ...document } }], {})
-  return { ...adapter, ...own(adapter) }
+  const others: StorageAdapter = { ...adapter, ...own(adapter) }
+  // The record of earlier configurations is read before documents are compared.
+  const list: StorageAdapter['list'] = (name, query) =>
+    (name === '_schema' ? adapter : others).list(name, query)
+  return { ...others, list }
 }

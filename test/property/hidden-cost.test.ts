@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { compileJudge } from '../../src/core/filter/matches.js'
 import { createMemoryAdapter, type Filter, type StorageAdapter } from '../../src/index.js'
-import { idOf, openStored } from '../support/stored.js'
+import { idOf, isOfStart, openStored } from '../support/stored.js'
 
 // CONTRACT.md §5, "No leak": what a hidden document costs to pass over does not depend on what it holds. A query may make it
 // cheaper, where it excludes what a rule would grant.
@@ -57,11 +57,11 @@ function record(): { readonly adapter: StorageAdapter; readonly asked: Filter[] 
   const adapter: StorageAdapter = {
     ...memory,
     list(collection, query) {
-      asked.push(query.filter)
+      if (!isOfStart(query)) asked.push(query.filter)
       return memory.list(collection, query)
     },
     count(collection, filter, options) {
-      asked.push(filter)
+      if (!isOfStart(options)) asked.push(filter)
       return memory.count(collection, filter, options)
     },
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createMemoryAdapter, ServiceError, type StorageAdapter } from '../../src/index.js'
 import { createTestService } from '../support/service.js'
+import { replaceMethods } from '../support/stored.js'
 import { ANN, attack, type Case, CONFIG, logIn, P1, P2, POSTS, SECRETS } from './fixture.js'
 
 // CONTRACT.md §6, "Problems", "Headers", §1, "Stored values of another type"
@@ -15,10 +16,10 @@ const config = {
 }
 
 /** A memory adapter of which some operations are replaced. */
-const broken = (replaced: Partial<StorageAdapter>): StorageAdapter => ({
-  ...createMemoryAdapter(),
-  ...replaced,
-})
+const broken = (replaced: Partial<StorageAdapter>): StorageAdapter => {
+  const { list, count, write, ...others } = { ...createMemoryAdapter(), ...replaced }
+  return { ...replaceMethods(createMemoryAdapter(), { list, count, write }), ...others }
+}
 
 const DETAIL =
   'select * from users where email = "ann@example.com"; postgres://root:hunter2@10.0.0.1 /srv/app/db.ts'

@@ -7,7 +7,7 @@ import {
 } from '../../src/index.js'
 import { createMailbox } from './mailbox.js'
 import { type AnyConfig, createTestService } from './service.js'
-import { idOf, LONG_AGO, openStored } from './stored.js'
+import { idOf, LONG_AGO, openStored, replaceMethods } from './stored.js'
 
 /** What holds of accounts that one can put on the open internet, on a service made by `create` (CONTRACT.md §4). */
 
@@ -50,13 +50,12 @@ function createWorld(create: Create, inner: StorageAdapter = createMemoryAdapter
   const calls: string[] = []
   const mail = createMailbox()
   const clock = { time: Date.parse('2026-11-20T08:00:00.000Z') }
-  const adapter: StorageAdapter = {
-    ...inner,
+  const adapter = replaceMethods(inner, {
     list(collection, query) {
       calls.push(collection)
       return inner.list(collection, query)
     },
-  }
+  })
   const service = createTestService(config, {
     create,
     adapter,

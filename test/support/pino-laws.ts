@@ -1,6 +1,7 @@
 import pino from 'pino'
 import { expect } from 'vitest'
 import { type createCollectionService, createMemoryAdapter } from '../../src/index.js'
+import { replaceMethods } from './stored.js'
 
 const config = {
   collections: { notes: { schema: { text: { type: 'string' } }, permissions: { '*': { read: true } } } },
@@ -19,12 +20,11 @@ export async function failWith(
   logger: pino.Logger,
   cause: unknown,
 ): Promise<string> {
-  const adapter = {
-    ...createMemoryAdapter(),
+  const adapter = replaceMethods(createMemoryAdapter(), {
     list() {
       throw cause
     },
-  }
+  })
   const service = create(config, adapter, { logger, production: false })
   const answer = await service(new Request('http://service.test/notes'))
   expect(answer.status).toBe(500)

@@ -98,7 +98,11 @@ beforeAll(() => {
 
 /** The files that the compiler leads to: what an addition is made of. */
 const LED_TO: { readonly [what in What]: readonly string[] } = {
-  'a field type': ['core/fields/field-types.ts', 'infer/collections.ts'],
+  'a field type': [
+    'core/fields/field-types.ts',
+    'core/stored/record/describe-names.ts',
+    'infer/collections.ts',
+  ],
   'an attribute of a field type': ['core/fields/types/timestamp.ts'],
   'an operator': [
     'client/query-types.ts',

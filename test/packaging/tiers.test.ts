@@ -35,7 +35,7 @@ describe('the area of a mutant has changed', () => {
   test('and its file is run, by itself or by the folder that it names in a constant', () => {
     const runs = (file: string) =>
       MUTANTS.filter((name) => !listUnchanged([file]).includes(`test/mutants/${name}`))
-    expect(runs('src/core/consumers/lease.ts')).toEqual(['consumers.test.ts'])
+    expect(runs('src/core/consumers/lease.ts')).toEqual(['consumers.test.ts', 'stored-names.test.ts'])
     expect(runs('test/mutants/page.test.ts')).toEqual(['page.test.ts'])
     expect(runs('README.md')).toEqual([])
     expect(listUnchanged(undefined)).toEqual([])

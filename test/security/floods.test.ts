@@ -431,6 +431,7 @@ describe('signing in', () => {
 
   test('what the storage could not answer counts as no attempt', async () => {
     const gate = createGate()
+    await gate.handler.ready()
     gate.state.isLost = true
     for (let i = 0; i < 150; i++) expect(await login(gate, 'ann', `client ${i % 5}`)).toBe(503)
     gate.state.isLost = false

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createMemoryAdapter, ServiceError, type StorageAdapter } from '../../src/index.js'
 import { createTestService } from '../support/service.js'
-import { replaceMethods } from '../support/stored.js'
+import { openStored, replaceMethods } from '../support/stored.js'
 import { ANN, attack, type Case, CONFIG, logIn, P1, P2, POSTS, SECRETS } from './fixture.js'
 
 // CONTRACT.md §6, "Problems", "Headers", §1, "Stored values of another type"
@@ -17,8 +17,9 @@ const config = {
 
 /** A memory adapter of which some operations are replaced. */
 const broken = (replaced: Partial<StorageAdapter>): StorageAdapter => {
-  const { list, count, write, ...others } = { ...createMemoryAdapter(), ...replaced }
-  return { ...replaceMethods(createMemoryAdapter(), { list, count, write }), ...others }
+  const { list, count, write, ...others } = replaced
+  const methods = { ...(list && { list }), ...(count && { count }), ...(write && { write }) }
+  return { ...replaceMethods(createMemoryAdapter(), methods), ...others }
 }
 
 const DETAIL =
@@ -160,20 +161,9 @@ test.each<Case<[document: object]>>([
 })
 
 test('documents that a later schema would refuse are read without harm', async () => {
-  const adapter = createMemoryAdapter()
-  const before = createTestService(
-    {
-      collections: {
-        posts: { schema: { title: { type: 'json' }, old: { type: 'string' } }, permissions: { '*': true } },
-      },
-    },
-    { adapter },
-  )
-  for (const title of [5, 'x', { $ne: 1 }, ['x'], true]) {
-    expect((await before.send('POST /posts', { body: { title, old: 'zeta' } })).status).toBe(201)
-  }
-  const after = createTestService(config, { adapter, holdsOthers: true })
-  expect(await after.list('/posts', 'title')).toEqual([5, 'x', { $ne: 1 }, ['x'], true])
+  const titles = [5, 'x', { $ne: 1 }, ['x'], true]
+  const after = await openStored(config, { posts: titles.map((title) => ({ title, old: 'zeta' })) })
+  expect(await after.list('/posts', 'title')).toEqual(titles)
   expect(await after.list('/posts?sort[title]=1&q[title]="x"', 'title')).toEqual(['x'])
   expect((await after.send('GET /posts/count?q[title]=null')).body).toEqual({ total: 4 })
   expect((await after.send('GET /posts')).text).not.toContain('zeta')

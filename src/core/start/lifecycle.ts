@@ -18,7 +18,7 @@ import { isUuid, lowerUuid } from '../json/uuid.js'
 import { planAgreements } from '../references/matches.js'
 import { requireReference } from '../references/references.js'
 import { Call, type Service } from '../request/call.js'
-import { START, UNHURRIED } from '../request/deadline.js'
+import { AT_START, UNHURRIED } from '../request/deadline.js'
 import { brokenReference, conflict, invalid } from '../request/refusals.js'
 import type { Agreement } from '../request/store/attempt.js'
 import { createStore } from '../request/store.js'
@@ -262,7 +262,7 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
         ? [SESSIONS_PLAN, LEDGERS_PLAN, DELIVERIES_PLAN]
         : [SESSIONS_PLAN, LEDGERS_PLAN]
       await adapter.open([...plans, ...(accounts ? own : []), SCHEMA_PLAN])
-      const store = createStore(originOf(adapter), { ...UNHURRIED, caller: START })
+      const store = createStore(originOf(adapter), AT_START)
       const record = await compareRecord(store, plan.collections)
       reserveNames(plan, record.names)
       for (const { pointer, message } of record.dropped)

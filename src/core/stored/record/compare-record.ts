@@ -112,13 +112,10 @@ async function requireFit(
     const judged: string[] = []
     for (const name of describeNames(collection)) {
       if (judged.some((pointer) => name.pointer.startsWith(`${pointer}/`))) continue
-      const fault = await judgeName(
-        store,
-        collection.storedName,
-        name,
-        recorded.get(pathKey(name.path)),
-        isWholeOld ? () => false : isOld,
-      )
+      const known = recorded.get(pathKey(name.path))
+      if (!known) continue
+      const seen = { known, isOld: !isWholeOld && isOld(known) }
+      const fault = await judgeName(store, collection.storedName, name, seen)
       if (fault === undefined) continue
       judged.push(name.pointer)
       faults.push({ path: at + name.pointer, message: fault })
@@ -131,17 +128,15 @@ async function judgeName(
   store: Store,
   collection: string,
   { path, type, isExplicit }: StoredName,
-  known: RecordedName | undefined,
-  isOld: (name: RecordedName) => boolean,
+  { known, isOld }: { readonly known: RecordedName; readonly isOld: boolean },
 ): Promise<string | undefined> {
-  if (!known) return undefined
   const stored = path.findLast((step) => step !== ELEMENTS) ?? ''
   if (known.type !== type && type !== 'json') {
     const found = await findValues(store, collection, path, type)
     if (found.count > 0)
       return `was ${known.type} and is now ${type}, and ${describe(found, 'of another type')}: use another stored name, such as "stored": "${stored}2"`
   }
-  if (isExplicit || !isOld(known)) return undefined
+  if (isExplicit || !isOld) return undefined
   const found = await findValues(store, collection, path)
   return found.count > 0
     ? `is also the name of an earlier field, and ${describe(found, 'of it')}: ${suggest(stored)}`

@@ -68,10 +68,12 @@ describe('a configuration is copied', () => {
 
   test('so that an adapter is told of collections and indexes, and not of the rest', async () => {
     const told: unknown[] = []
+    const inner = createMemoryAdapter()
     const adapter: StorageAdapter = {
-      ...createMemoryAdapter(),
-      async open(plans) {
+      ...inner,
+      open(plans) {
         told.push(...plans)
+        return inner.open(plans)
       },
     }
     const config = notes({ indexes: [{ fields: ['text'], unique: true }] })
@@ -84,6 +86,7 @@ describe('a configuration is copied', () => {
           { fields: [{ path: 'text', type: 'string', each: false }], unique: true },
         ],
       },
+      { name: '_schema', indexes: [] },
     ])
   })
 })

@@ -456,7 +456,7 @@ describe("a host's pool", () => {
 })
 
 describe('opening', () => {
-  test('an unchanged configuration asks two questions: the layout, and the structures', {
+  test('an unchanged configuration asks three questions: the layout, the structures, and the record', {
     timeout: 60_000,
   }, async () => {
     const schema = newSchema()
@@ -464,7 +464,7 @@ describe('opening', () => {
     await openService(createPostgresAdapter({ pool, schema })).handler.ready()
     const watched = watchPool(pool)
     await openService(createPostgresAdapter({ pool: watched.pool, schema })).handler.ready()
-    const questions = [expect.stringContaining('pg_attribute'), expect.stringContaining('_structures"')]
+    const questions = ['pg_attribute', '_structures"', 'c__schema'].map((text) => expect.stringContaining(text))
     expect(watched.sent.map(({ text }) => text)).toEqual(questions)
     await openService(createPostgresAdapter({ pool: watched.pool, schema, migrate: false })).handler.ready()
     expect(watched.sent.map(({ text }) => text)).toEqual([...questions, ...questions])

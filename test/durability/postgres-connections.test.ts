@@ -464,10 +464,13 @@ describe('opening', () => {
     await openService(createPostgresAdapter({ pool, schema })).handler.ready()
     const watched = watchPool(pool)
     await openService(createPostgresAdapter({ pool: watched.pool, schema })).handler.ready()
-    const questions = ['pg_attribute', '_structures"', 'c__schema'].map((text) => expect.stringContaining(text))
-    expect(watched.sent.map(({ text }) => text)).toEqual(questions)
+    const questions = ['pg_attribute', '_structures"', 'c__schema']
+    // The comparison of stored documents runs in the background.
+    const asked = () =>
+      watched.sent.flatMap(({ text }) => questions.find((part) => text.includes(part)) ?? [])
+    expect(asked()).toEqual(questions)
     await openService(createPostgresAdapter({ pool: watched.pool, schema, migrate: false })).handler.ready()
-    expect(watched.sent.map(({ text }) => text)).toEqual([...questions, ...questions])
+    expect(asked()).toEqual([...questions, ...questions])
     await pool.end()
   })
 

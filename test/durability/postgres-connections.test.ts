@@ -464,13 +464,14 @@ describe('opening', () => {
     await openService(createPostgresAdapter({ pool, schema })).handler.ready()
     const watched = watchPool(pool)
     await openService(createPostgresAdapter({ pool: watched.pool, schema })).handler.ready()
-    const questions = ['pg_attribute', '_structures"', 'c__schema']
-    // The comparison of stored documents runs in the background.
-    const asked = () =>
-      watched.sent.flatMap(({ text }) => questions.find((part) => text.includes(part)) ?? [])
-    expect(asked()).toEqual(questions)
+    const askedFor = (part: string) => watched.sent.filter(({ text }) => text.includes(part)).length
+    expect(watched.sent.slice(0, 3).map(({ text }) => text)).toEqual(
+      ['pg_attribute', '_structures"', 'c__schema'].map((part) => expect.stringContaining(part)),
+    )
     await openService(createPostgresAdapter({ pool: watched.pool, schema, migrate: false })).handler.ready()
-    expect(asked()).toEqual([...questions, ...questions])
+    expect([askedFor('pg_attribute'), askedFor('c__schema')]).toEqual([2, 2])
+    // The comparison of stored documents, in the background, reads the structures too.
+    expect(askedFor('_structures"')).toBeLessThanOrEqual(4)
     await pool.end()
   })
 

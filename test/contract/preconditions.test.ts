@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Caller, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import { REWRITES } from '../support/rewritten-tags.js'
-import { idOf, openStored, readStored } from '../support/stored.js'
+import { idOf, openStored, readStored, replaceMethods } from '../support/stored.js'
 import {
   ann,
   as,
@@ -306,8 +306,7 @@ describe('at the same time', () => {
   function meetAfterReading(): StorageAdapter {
     const memory = createMemoryAdapter()
     const waiting: (() => void)[] = []
-    return {
-      ...memory,
+    return replaceMethods(memory, {
       async list(collection, query) {
         const found = await memory.list(collection, query)
         if (query.limit !== 1 || waiting.length === 2) return found
@@ -317,7 +316,7 @@ describe('at the same time', () => {
         })
         return found
       },
-    }
+    })
   }
   const openMeeting = () =>
     openStored(

@@ -30,25 +30,30 @@ export interface Deadline {
   enter(wait: Wait): void
 }
 
-const createUnhurried = (caller?: string): Deadline => ({
+/** The deadline of work that no client waits for. */
+export const UNHURRIED: Deadline = {
   // The signal is created when it is read, because some runtimes forbid creating one while a module loads.
   get signal() {
     return new AbortController().signal
   },
-  caller,
   isUnhurried: true,
   onOver: () => () => {},
   enter() {},
-})
-
-/** The deadline of work that no client waits for. */
-export const UNHURRIED: Deadline = createUnhurried()
+}
 
 /** The name of the work of a start in queues that serve callers in turn. No caller has this name. */
 export const START = 'start'
 
 /** The deadline of the work of a start for which `ready` waits. */
-export const AT_START: Deadline = createUnhurried(START)
+export const AT_START: Deadline = {
+  get signal() {
+    return UNHURRIED.signal
+  },
+  caller: START,
+  isUnhurried: true,
+  onOver: UNHURRIED.onOver,
+  enter() {},
+}
 
 /** The error after the deadline, by the operation that the request was waiting for. */
 const LATE: { readonly [wait in Wait]: readonly [code: ErrorCode, detail: string] } = {

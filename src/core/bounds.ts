@@ -61,6 +61,8 @@ export interface Bounds {
   readonly waitingBytes: number
   /** A slow client of a stream of changes receives further events once it has at most this many unsent bytes. */
   readonly fewWaitingBytes: number
+  /** The maximum number of bytes of the JSON of all groups of an aggregate (CONTRACT.md §6, "Scheduling"). */
+  readonly groupedBytes: number
   /** The bytes of documents that an adapter reads in one batch, unless a single document has more. */
   readonly batchBytes: number
   /** SQLite: the maximum number of bytes of documents that are read together. */
@@ -100,6 +102,7 @@ export const SHIPPED: Bounds = Object.freeze({
   expandedCharacters: 2 * MIB,
   waitingBytes: MIB,
   fewWaitingBytes: 64 * KIB,
+  groupedBytes: 16 * MIB,
   batchBytes: MIB,
   pageBytes: 2 * MIB,
   sortedBytes: 16 * KIB,

@@ -1,4 +1,4 @@
-import type { FieldRef, Filter } from './filter/filter.js'
+import type { FieldRef, Filter, Scalar } from './filter/filter.js'
 import type { JsonObject, MaybePromise } from './types.js'
 
 export type { MaybePromise } from './types.js'
@@ -236,6 +236,77 @@ export interface LinkedFound {
  */
 export type ListedTogether = readonly (readonly StoredDocument[] | undefined)[]
 
+/** An interval of time in UTC that begins where a shorter beginning of a timestamp in stored form ends. */
+export type Interval = 'hour' | 'day' | 'month' | 'year'
+
+/**
+ * How a value becomes the key of its group: the value itself, the first instant of its interval in stored form, or the
+ * last of some ascending edges that is not above the value. A value below the first edge has the key `null`.
+ */
+export type Cut = 'value' | Interval | readonly Scalar[]
+
+/**
+ * One part of the key of groups. The key of a document is `null` if it does not match `shown`, or has no value of the
+ * type of `field`. If `field` has `each`, `cut` is `value`, and a document belongs to the group of each distinct element
+ * of the type; to the group `null` if it has no array or does not match `shown`; to no group if its array has no such
+ * element. At most one part has `each`.
+ */
+export interface GroupPart {
+  readonly field: FieldRef
+  readonly shown: Filter
+  readonly cut: Cut
+}
+
+/**
+ * A field whose values each group summarises: those of the documents that match `shown`, of the type of `field`.
+ * `takes`: which summaries are needed. Only a number has a sum.
+ */
+export interface Measure {
+  readonly field: FieldRef
+  readonly shown: Filter
+  readonly takes: readonly ('sum' | 'min' | 'max')[]
+}
+
+/** A query for groups of documents. */
+export interface AggregateQuery extends CallOptions {
+  readonly filter: Filter
+  readonly by: readonly GroupPart[]
+  readonly measures: readonly Measure[]
+  /** The number of distinct keys beyond which an adapter may stop. */
+  readonly limit: number
+  /** The characters of all strings in distinct keys beyond which an adapter may stop. */
+  readonly characters: number
+}
+
+/** The value of a part of a key; `null` for the group of documents without one. */
+export type Key = Scalar | null
+
+/** The exact sum of decimals, in the notation of a JSON number with any number of digits, and their number. */
+export interface DecimalSum {
+  readonly decimal: string
+  readonly values: number
+}
+
+/**
+ * Some documents of a group: their number, and for each measure the sum, the minimum and the maximum. These are `null`
+ * if the measure does not take them; a minimum and a maximum also if there is no value. A value of a sum is the decimal
+ * that JSON shows for the nearest double. `min` and `max` are in the order of `compare`.
+ */
+export interface PartialGroup {
+  readonly key: readonly Key[]
+  readonly count: number
+  readonly sums: readonly (DecimalSum | null)[]
+  readonly min: readonly Key[]
+  readonly max: readonly Key[]
+}
+
+/** The groups of an aggregate: in any order, and a key may come several times. */
+export interface Aggregated {
+  readonly groups: readonly PartialGroup[]
+  /** Whether the adapter stopped. `groups` then has more distinct keys than `limit`, or more than `characters` in them. */
+  readonly isCut: boolean
+}
+
 /** All documents of a storage as of one moment. Writes after this moment MUST NOT affect it. */
 export interface Snapshot {
   /** Returns the names of all collections that the storage has, in any order; also those that no plan names. */
@@ -273,6 +344,12 @@ export interface StorageAdapter {
    */
   stream?(collection: string, query: ListQuery): AsyncIterable<readonly StoredDocument[]>
   count(collection: string, filter: Filter, options: CallOptions): MaybePromise<number>
+  /**
+   * Returns the groups of the documents that match, all as of one moment. Without `by`, the group whose key is empty
+   * may be missing if nothing matches. Aborting `signal` ends the call. Without this method, the service reads the
+   * documents and groups them itself.
+   */
+  aggregate?(collection: string, query: AggregateQuery): MaybePromise<Aggregated>
   /**
    * Runs all steps in order, or none. Each step sees the effects of the steps before it. Writes MUST behave as if they
    * ran one after another. Searches are the exception: a `refuse`, or a `remove` whose filter names no `_id`, may miss

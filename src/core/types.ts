@@ -134,6 +134,8 @@ export interface Limits {
   readonly conditions: number
   /** Values of a query. Default 100. */
   readonly values: number
+  /** Groups of an aggregate, on all its pages together. Default 10,000. */
+  readonly groups: number
   /** Patterns of a query. Default 10. */
   readonly patterns: number
   /** Documents that `expand` puts into one array of a document. Default 100. */

@@ -21,6 +21,7 @@ export const FOLDERS: { readonly [beginning: string]: string } = {
   'core/json': 'json',
   'core/filter': 'filter',
   'core/storage': 'storage',
+  'core/aggregates': 'aggregates',
   'core/fields': 'fields',
   'core/fields/schema': 'schema',
   'core/options': 'options',
@@ -106,6 +107,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
   json: ['errors', 'types', 'slices', 'promises'],
   filter: ['kept', 'types', 'slices', 'promises', 'json'],
   storage: ['types', 'filter'],
+  aggregates: ['json', 'types', 'slices', 'promises', 'filter', 'storage'],
   fields: ['json', 'types', 'filter'],
   schema: ['kept', 'json', 'errors', 'types', 'slices', 'promises', 'filter', 'fields'],
   options: ['json', 'errors', 'schema'],
@@ -148,6 +150,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'fields',
   ],
   service: [
+    'aggregates',
     'bounds',
     'kept',
     'json',
@@ -189,6 +192,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'service',
   ],
   adapters: [
+    'aggregates',
     'bounds',
     'kept',
     'json',
@@ -263,6 +267,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
   ],
   page: ['errors', 'types', 'infer', 'client'],
   testing: [
+    'aggregates',
     'insight',
     'json',
     'errors',

@@ -153,6 +153,10 @@ class BatchReader implements Reader {
     return length + rest.length
   }
 
+  aggregate(query: Parameters<Reader['aggregate']>[0]): ReturnType<Reader['aggregate']> {
+    return this.#isAside ? this.#readBase().aggregate(query) : undefined
+  }
+
   isOrdered(query: StoreQuery): boolean {
     return !this.#isAside || this.#readBase().isOrdered(query)
   }

@@ -9,6 +9,7 @@ export const DEFAULT_LIMITS: Limits = {
   queryBytes: 8192,
   conditions: 64,
   values: 100,
+  groups: 10_000,
   patterns: 10,
   expanded: 100,
   bulk: 100,

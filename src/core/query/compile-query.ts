@@ -55,11 +55,14 @@ function compilePage(raw: RawQuery, { find, attempt, readable }: QueryReading, l
             if (skip === undefined) return readCursor(sort, after)
             throw new ConditionFault('contradictory', 'cannot be combined with skip')
           }),
-    isTotalAsked: attempt('total', false, () => {
-      if (total === undefined || total === 'true') return total === 'true'
-      throw new ConditionFault('malformed', 'must be true')
-    }),
+    isTotalAsked: attempt('total', false, () => readTotal(total)),
   }
+}
+
+/** Returns whether a query requests the number of all matches. Throws `ConditionFault`. */
+export function readTotal(total: string | undefined): boolean {
+  if (total === undefined || total === 'true') return total === 'true'
+  throw new ConditionFault('malformed', 'must be true')
 }
 
 /** The page of a query on a route without pages. */
@@ -72,9 +75,15 @@ const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
   ['desc', true],
 ])
 
-function compileSort(field: Field, direction: string, readable: Readable): SortKey {
+/** Returns whether a direction is descending. Throws `ConditionFault`. */
+export function readDirection(direction: string): boolean {
   const descending = DIRECTIONS.get(direction)
   if (descending === undefined) throw new ConditionFault('wrong_direction', 'must be 1, asc, -1 or desc')
+  return descending
+}
+
+function compileSort(field: Field, direction: string, readable: Readable): SortKey {
+  const descending = readDirection(direction)
   if (!field.ref || !field.fieldType.isScalar) {
     throw new ConditionFault('wrong_operator', `a field of type ${field.type} has no order`)
   }
@@ -98,7 +107,8 @@ function completeSort(keys: readonly SortKey[]): readonly SortKey[] {
   return [...keys, { field: ID, descending: keys.at(-1)?.descending ?? false }]
 }
 
-function readWhole(text: string): number {
+/** Returns a whole number of a query. Throws `ConditionFault`. */
+export function readWhole(text: string): number {
   const value = /^(?:0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN
   if (!Number.isSafeInteger(value))
     throw new ConditionFault('out_of_range', 'must be a whole number from 0 to 2^53−1')
@@ -183,19 +193,9 @@ export function compileQuery(
   limits: QueryLimits,
   isPaged: boolean,
 ): Query {
-  // The limits are checked first, because counting is cheaper than compiling.
-  const beyond = checkLimits(raw, limits)
-  if (beyond.length > 0) throw invalidQuery(beyond)
-  const faults: Fault[] = []
-  const attempt = attemptInto(faults)
-  const find = (parameter: string, path: string): Field | undefined => {
-    const field = readable.find(path)
-    // The search for the nearest name is slow for many names, so it runs only for faults that are reported.
-    if (!field)
-      faults.push(unknownField(parameter, path, isTold(faults) ? suggest(path, readable.paths()) : ''))
-    return field
-  }
-  const reading: QueryReading = { readable, following, faults, find, attempt }
+  refuseBeyond(raw, limits)
+  const reading = beginReading({ readable, following })
+  const { faults, find, attempt } = reading
   const filter = compileFilterOf(raw, 'q', reading)
   const page = isPaged ? compilePage(raw, reading, limits) : NO_PAGE
   const readNames = (parameter: 'project' | 'expand', texts: readonly string[]): readonly string[] =>
@@ -206,12 +206,29 @@ export function compileQuery(
   const expand = raw.expand ? compileExpand(readNames('expand', raw.expand), reading) : []
   if (faults.length > 0) throw invalidQuery(faults)
   return {
-    filter: readable.guard ? mapLeaves(filter, readable.guard) : filter,
+    filter: guardLeaves(filter, readable),
     ...page,
     projection: projection ?? null,
     expand,
   }
 }
+
+/** Begins to read the parameters of a query for one caller. */
+export function beginReading({ readable, following }: QueryScope): QueryReading {
+  const faults: Fault[] = []
+  const find = (parameter: string, path: string): Field | undefined => {
+    const field = readable.find(path)
+    // The search for the nearest name is slow for many names, so it runs only for faults that are reported.
+    if (!field)
+      faults.push(unknownField(parameter, path, isTold(faults) ? suggest(path, readable.paths()) : ''))
+    return field
+  }
+  return { readable, following, faults, find, attempt: attemptInto(faults) }
+}
+
+/** Makes each condition false for documents in which the caller may not read its field. */
+export const guardLeaves = (filter: Filter, { guard }: Pick<Readable, 'guard'>): Filter =>
+  guard ? mapLeaves(filter, guard) : filter
 
 /**
  * Returns the operands of a condition on the creator, if creators may be accounts: an `_id` as written and in
@@ -244,7 +261,11 @@ export const attemptInto =
  * Compiles the conditions: all must be true and, if there are groups, at least one group. `at` is the part of
  * a parameter's name before the field.
  */
-function compileFilterOf({ conditions, groups }: RawFilter, at: string, reading: QueryReading): Filter {
+export function compileFilterOf(
+  { conditions, groups }: RawFilter,
+  at: string,
+  reading: QueryReading,
+): Filter {
   const filters: Filter[] = []
   for (const [path, operators] of conditions) {
     const parameter = `${at}[${path}]`
@@ -327,7 +348,7 @@ function compileComparison(
  * Returns the error for invalid values. If they are valid with a plus for each space, the error also explains
  * how to encode a plus.
  */
-function explainSpaces(
+export function explainSpaces(
   fault: ConditionFault,
   texts: readonly string[],
   build: (texts: readonly string[]) => unknown,
@@ -344,7 +365,8 @@ function explainSpaces(
   )
 }
 
-function readPaths(texts: readonly string[]): readonly string[] {
+/** Returns the names of a list of fields. Throws `ConditionFault`. */
+export function readPaths(texts: readonly string[]): readonly string[] {
   if (!texts.some(isArrayText)) return texts
   try {
     const paths: unknown = JSON.parse(texts[0] ?? '')
@@ -356,16 +378,18 @@ function readPaths(texts: readonly string[]): readonly string[] {
 /** The number of conditions, values and patterns of a query. */
 type Counts = { -readonly [name in keyof CountLimits]: number }
 
-/** Returns a fault for each limit that a query exceeds. */
-function checkLimits(raw: RawFilter, limits: CountLimits): readonly Fault[] {
+/**
+ * Throws `invalid_query` with a fault for each limit that a filter exceeds. Call it first: counting is cheaper than
+ * compiling. Returns the number of values.
+ */
+export function refuseBeyond(raw: RawFilter, limits: CountLimits): number {
   const counts: Counts = { conditions: 0, values: 0, patterns: 0 }
   count(raw, counts)
   const beyond = (Object.keys(counts) as (keyof Counts)[]).filter((name) => counts[name] > limits[name])
-  return beyond.map((name) => ({
-    path: 'q',
-    code: 'too_many',
-    message: `has more than ${limits[name]} ${name}`,
-  }))
+  if (beyond.length === 0) return counts.values
+  throw invalidQuery(
+    beyond.map((name) => ({ path: 'q', code: 'too_many', message: `has more than ${limits[name]} ${name}` })),
+  )
 }
 
 /** Counts every operator and its values, in all groups. */

@@ -15,6 +15,16 @@ export type ParameterName =
   | 'total'
   | 'project'
   | 'expand'
+  | 'by'
+  | 'sum'
+  | 'avg'
+  | 'min'
+  | 'max'
+
+/** The parameters that name fields whose values each group of an aggregate summarises, in the order of an answer. */
+export const SUMMARIES = ['sum', 'avg', 'min', 'max'] as const
+
+export type Summary = (typeof SUMMARIES)[number]
 
 /** The parameters of a route without a query. */
 export const NO_PARAMETERS: readonly ParameterName[] = []
@@ -27,8 +37,11 @@ export interface RawFilter {
   readonly groups: ReadonlyMap<string, RawFilter>
 }
 
+/** The names of fields that a parameter lists: either one JSON array, or names. */
+type RawNames = readonly string[]
+
 /** A parsed query string before compilation. Every value is a decoded string. */
-export interface RawQuery extends RawFilter {
+export interface RawQuery extends RawFilter, Partial<Record<Summary | 'project' | 'expand', RawNames>> {
   /** The direction of each field path, in the order of the query string. */
   readonly sort: ReadonlyMap<string, string>
   readonly skip?: string
@@ -36,10 +49,8 @@ export interface RawQuery extends RawFilter {
   readonly lastEventId?: string
   readonly limit?: string
   readonly total?: string
-  /** Either one JSON array, or names. */
-  readonly project?: readonly string[]
-  /** Either one JSON array, or names. */
-  readonly expand?: readonly string[]
+  /** How each field path divides documents into groups, in the order of the query string. */
+  readonly by: ReadonlyMap<string, string>
 }
 
 const FIELD_PATH = /^(?:_id|[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)*)$/
@@ -48,7 +59,7 @@ const NOT_PRINTABLE_ASCII = /[^\x21-\x7e]/
 /** Matches printable ASCII without `%` and `+`, which needs no decoding. */
 const PLAIN = /^[\x21-\x24\x26-\x2a\x2c-\x7e]*$/
 
-const EMPTY: RawQuery = { conditions: new Map(), groups: new Map(), sort: new Map() }
+const EMPTY: RawQuery = { conditions: new Map(), groups: new Map(), sort: new Map(), by: new Map() }
 
 /** The maximum number of levels of nested `$or` groups (CONTRACT.md §3.3). */
 const MAX_LEVELS = 4
@@ -166,7 +177,9 @@ function mayFollow(key: string, first: string, value: string): boolean {
 }
 
 /** Whether a parameter accepts a list of names. */
-const isNameList = (parameter: string): boolean => parameter === 'project' || parameter === 'expand'
+const isNameList = (parameter: string): boolean => NAME_LISTS.includes(parameter)
+
+const NAME_LISTS: readonly string[] = ['project', 'expand', ...SUMMARIES]
 
 /** Creates the error for a query with faults. The `detail` of the error describes the first few faults. */
 export function invalidQuery(faults: readonly Fault[]): ServiceError {
@@ -224,10 +237,13 @@ function canonicalKey(name: string, allowed: readonly ParameterName[]): string |
   switch (parameter as ParameterName) {
     case 'q':
       return wellFormed ? canonicalCondition(name, keys) : malformed(name, CONDITION_FORM)
+    case 'by':
     case 'sort':
       if (!wellFormed || path === undefined || more.length > 0)
-        return malformed(name, 'must be sort[<field>]')
-      return FIELD_PATH.test(path) ? `sort[${path}]` : unknownField(name, path)
+        return malformed(name, `must be ${parameter}[<field>]`)
+      return FIELD_PATH.test(path) || (parameter === 'sort' && allowed.includes('by') && SUMMARY.test(path))
+        ? `${parameter}[${path}]`
+        : unknownField(name, path)
     default:
       if (brackets === '') return name
       return malformed(
@@ -238,6 +254,9 @@ function canonicalKey(name: string, allowed: readonly ParameterName[]): string |
       )
   }
 }
+
+/** Matches the names of summaries by which groups can be sorted. */
+const SUMMARY = new RegExp(`^\\$(?:count|(?:${SUMMARIES.join('|')})\\.[\\w.]+)$`)
 
 /** Matches brackets with an index or nothing. Some clients write lists like this. */
 const INDEX = /^\[\d*\]$/
@@ -290,14 +309,13 @@ type FilterTree = {
 type Tree = {
   readonly q?: FilterTree
   readonly sort?: { readonly [path: string]: string }
+  readonly by?: { readonly [path: string]: string }
   readonly skip?: string
   readonly after?: string
   readonly lastEventId?: string
   readonly limit?: string
   readonly total?: string
-  readonly project?: string | string[]
-  readonly expand?: string | string[]
-}
+} & { readonly [list in Summary | 'project' | 'expand']?: string | string[] }
 
 /** Parses canonical keys to a query with the index of a parameter in place of each value. */
 function readTree(keys: readonly string[]): RawQuery {
@@ -316,13 +334,13 @@ function readTree(keys: readonly string[]): RawQuery {
   } catch (cause) {
     throw new ServiceError('invalid_query', 'The query string has too many parameters.', { cause })
   }
-  const { q = {}, sort = {}, project, expand, ...rest } = tree
+  const { q = {}, sort = {}, by = {}, ...rest } = tree
+  const lists = Object.entries(rest).map(([name, value]) => [name, isNameList(name) ? [value].flat() : value])
   const query: RawQuery = {
     sort: new Map(Object.entries(sort)),
+    by: new Map(Object.entries(by)),
     ...readFilter(q),
-    ...rest,
-    ...(project === undefined ? {} : { project: [project].flat() }),
-    ...(expand === undefined ? {} : { expand: [expand].flat() }),
+    ...Object.fromEntries(lists),
   }
   if (countValues(query) !== pairs.length) {
     throw new ServiceError('invalid_query', 'The query string cannot be read without loss.')

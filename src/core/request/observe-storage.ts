@@ -60,7 +60,10 @@ export function observeStorage(adapter: StorageAdapter, calls: StorageCalls): St
     ...(adapter.state ? { state: (collections) => adapter.state?.(collections) } : {}),
     write: (steps, options) => note('write', collectionOf(steps), () => adapter.write(steps, options)),
   }
-  const { readLinked, listTogether } = adapter
+  const { aggregate, readLinked, listTogether } = adapter
+  if (aggregate)
+    observed.aggregate = (collection, query) =>
+      note('aggregate', collection, () => aggregate(collection, query))
   if (readLinked)
     observed.readLinked = (linked, options) => note('list', linked.in, () => readLinked(linked, options))
   if (listTogether)

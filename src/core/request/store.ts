@@ -6,6 +6,9 @@ import { isUuid } from '../json/uuid.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { isPromise, whenReady } from '../promises.js'
 import type {
+  Aggregated,
+  AggregateQuery,
+  CallOptions,
   ChangePage,
   ChangeQuery,
   Linked,
@@ -145,6 +148,9 @@ export type StoreQuery = Partial<Omit<ListQuery, 'signal'>> & {
   readonly range?: Filter
 }
 
+/** A query for groups. */
+type GroupQuery = Omit<AggregateQuery, keyof CallOptions>
+
 /** Reads documents under an access: every query is restricted to the documents that the access allows. */
 export interface Reader {
   /** Returns the document with an `_id`. */
@@ -153,6 +159,11 @@ export interface Reader {
   first(filter: Filter): MaybePromise<StoredDocument | undefined>
   list(query: StoreQuery): MaybePromise<Listed>
   count(filter: Filter): MaybePromise<number>
+  /**
+   * Groups the documents that match (see `StorageAdapter.aggregate`); returns `undefined` if the storage cannot do that,
+   * or if pending writes affect the result.
+   */
+  aggregate(query: GroupQuery): MaybePromise<Aggregated> | undefined
   /** Whether to read a list page by page with `range`: an index provides its order, or the storage has no `stream`. */
   isOrdered(query: StoreQuery): boolean
   /** Like `list`, but in batches. */
@@ -398,6 +409,14 @@ class StoreReader implements Reader {
     const { storage, restrict } = this.#allowed
     this.#deadline.enter('read')
     return this.#adapter.count(storage.name, restrict(filter), new StoreCallOptions(this.#deadline))
+  }
+
+  aggregate({ filter, ...query }: GroupQuery): MaybePromise<Aggregated> | undefined {
+    if (!this.#adapter.aggregate) return undefined
+    const { storage, restrict } = this.#allowed
+    this.#deadline.enter('read')
+    const asked = Object.assign(new StoreCallOptions(this.#deadline), query, { filter: restrict(filter) })
+    return this.#adapter.aggregate(storage.name, asked)
   }
 
   isOrdered(query: StoreQuery): boolean {

@@ -74,7 +74,7 @@ export type Deliver = (delivery: Delivery) => void | Promise<void>
 export interface StorageCall {
   /** The name that the adapter gives itself (`StorageAdapter.system`), or `other`. */
   readonly system: string
-  readonly operation: 'list' | 'count' | 'stream' | 'write'
+  readonly operation: 'list' | 'count' | 'aggregate' | 'stream' | 'write'
   /** The collection, or the first one of a write to several. The names of internal collections begin with `_`. */
   readonly collection: string
   /** Milliseconds since 1970, with fractions. */

@@ -6,7 +6,8 @@ import type { JsonSchema } from '../../core/json/json-schema.js'
 import { includesProperty } from '../../core/permissions/grants.js'
 import { MAX_LEVELS } from '../../core/query/compile-expand.js'
 import { elementOf, isOperator, OPERATOR_NAMES, OPERATORS, OPTIONS } from '../../core/query/condition.js'
-import type { ParameterName } from '../../core/query/query-string.js'
+import { type ParameterName, SUMMARIES, type Summary } from '../../core/query/query-string.js'
+import { describeBy, findGroupable, type Groupable, listOrders } from './group-parameters.js'
 import { describeNumber, describeTime, orNull, TEXT } from './schemas/value-schema.js'
 import type { DescriptionScope } from './scope.js'
 
@@ -16,14 +17,21 @@ export const referToParameters = (
   collection: Collection,
   names: readonly ParameterName[],
 ): readonly JsonSchema[] =>
-  names.flatMap((name) =>
-    scope.parametersOf(collection, name, () =>
-      DESCRIPTIONS[name](scope, collection).map((parameter) => refer(scope, collection, parameter)),
-    ),
-  )
+  names.flatMap((name) => {
+    const grouped = names.includes('by') ? OF_GROUPS[name] : undefined
+    const describe = grouped ?? DESCRIPTIONS[name]
+    const route = grouped ? 'groups' : undefined
+    return scope.parametersOf(collection, route ? `${route}.${name}` : name, () =>
+      describe(scope, collection).map((parameter) => refer(scope, collection, { route, ...parameter })),
+    )
+  })
 
-const refer = (scope: DescriptionScope, collection: Collection, parameter: Parameter): JsonSchema =>
-  scope.components.refer('parameters', keyOf(collection, parameter), () => ({
+const refer = (
+  scope: DescriptionScope,
+  collection: Collection,
+  { route, ...parameter }: RouteParameter,
+): JsonSchema =>
+  scope.components.refer('parameters', keyOf(collection, { route, ...parameter }), () => ({
     ...parameter,
     in: 'query',
   }))
@@ -33,21 +41,25 @@ interface Parameter extends JsonSchema {
   readonly description: string
 }
 
+/** `route`: the route of the parameter, if its name means something else on other routes. */
+type RouteParameter = Parameter & { readonly route: string | undefined }
+
 /**
  * Returns the component name of a parameter, such as `articles.q.title.regex`, or `service.q.createdAt.gte` for a
  * parameter that all collections share. Component names may contain only letters, digits and `._-`. A parameter of
  * `_id` is named `service.q.gte`, without the path: code generators drop the `_`, so `_id` would collide with a field
  * `id`.
  */
-function keyOf({ name: collection }: Collection, { name }: Parameter): string {
-  const [parameter = '', path, ...others] = name.match(/[\w.]+/g) ?? []
+function keyOf({ name: collection }: Collection, { name, route }: RouteParameter): string {
+  // A summary by which groups are sorted could have the path of a field.
+  const [parameter = '', path, ...others] = name.replace('sort[$', 'order[').match(/[\w.]+/g) ?? []
   const isOwn = path === undefined ? OWN.has(parameter) : !isSystemField(path)
-  const parts = [parameter, path ?? [], others].flat().filter((part) => part !== '_id')
+  const parts = [route ?? [], parameter, path ?? [], others].flat().filter((part) => part !== '_id')
   return [isOwn ? collection : 'service', ...parts].join('.')
 }
 
 /** The parameters that have no path but differ between collections. */
-const OWN: ReadonlySet<string> = new Set<ParameterName>(['project', 'expand'])
+const OWN: ReadonlySet<string> = new Set<ParameterName>(['project', 'expand', ...SUMMARIES])
 
 type DescribeParameters = (scope: DescriptionScope, collection: Collection) => readonly Parameter[]
 
@@ -152,6 +164,66 @@ const DESCRIPTIONS: { readonly [name in ParameterName]: DescribeParameters } = {
         ]
       : []
   },
+  by: (scope, collection) =>
+    groupableIn(scope, collection).by.map((field) => ({
+      name: `by[${field.path}]`,
+      description:
+        'One group for each value, for each interval of time in UTC, or for each interval between edges.',
+      schema: describeBy(field),
+    })),
+  sum: (...given) => describeSummary('sum')(...given),
+  avg: (...given) => describeSummary('avg')(...given),
+  min: (...given) => describeSummary('min')(...given),
+  max: (...given) => describeSummary('max')(...given),
+}
+
+const groupableIn = (scope: DescriptionScope, collection: Collection): Groupable =>
+  findGroupable(findReadable(scope, collection))
+
+const SORT: JsonSchema = { type: 'integer', enum: [1, -1] }
+
+/** The parameters of an aggregate whose names mean something else on other routes. */
+const OF_GROUPS: { readonly [name in ParameterName]?: DescribeParameters } = {
+  sort(scope, collection) {
+    const groupable = groupableIn(scope, collection)
+    return [...groupable.by.map(({ path }) => path), ...listOrders(groupable)].map((name) => ({
+      name: `sort[${name}]`,
+      description: 'The order of groups, by what the query asks for. 1: ascending; -1: descending.',
+      schema: SORT,
+    }))
+  },
+  skip: () => [{ name: 'skip', description: 'The number of groups to skip.', schema: WHOLE }],
+  limit: ({ service }) => [
+    {
+      name: 'limit',
+      description: 'The maximum number of groups. Default: all.',
+      schema: { ...WHOLE, maximum: service.plan.limits.maxLimit ?? Number.MAX_SAFE_INTEGER },
+    },
+  ],
+  total: () => [
+    {
+      name: 'total',
+      description: 'Requests `X-Total-Count`, the number of all groups.',
+      schema: { type: 'boolean', enum: [true] },
+    },
+  ],
+}
+
+/** Describes the list of a summary; no parameter if no field has it. */
+const describeSummary =
+  (summary: Summary): DescribeParameters =>
+  (scope, collection) => {
+    const paths = groupableIn(scope, collection).measures[summary].map(({ path }) => path)
+    const description = `For each group: ${MEANINGS_OF[summary]} of these fields.`
+    const items = { items: nameOf(paths), uniqueItems: true, maxItems: 10 }
+    return paths.length > 0 ? [asRepeated({ name: summary, description }, items)] : []
+  }
+
+const MEANINGS_OF: { readonly [summary in Summary]: string } = {
+  sum: 'the exact sum',
+  avg: 'the average',
+  min: 'the minimum',
+  max: 'the maximum',
 }
 
 const nameOf = (names: readonly string[]): JsonSchema => ({ type: 'string', enum: names })

@@ -5,7 +5,6 @@ import { USERS } from '../../core/fields/schema/names.js'
 import type { JsonSchema } from '../../core/json/json-schema.js'
 import { namesOf } from '../../core/permissions/read-access.js'
 import { targetOf } from '../../core/query/compile-expand.js'
-import type { ParameterName } from '../../core/query/query-string.js'
 import type { ReadableNames } from '../../core/query/reading.js'
 import { findRights, type Rights, type RightsHolder } from '../../core/request/authorize.js'
 import type { Service } from '../../core/request/call.js'
@@ -31,11 +30,7 @@ export interface DescriptionScope {
   /** Returns the names that the reader may read in a collection. There are none without a right to read. */
   names(collection: Collection): ReadableNames
   /** Returns references to the components of query parameters. Several routes share them, so `make` runs only once. */
-  parametersOf(
-    collection: Collection,
-    name: ParameterName,
-    make: () => readonly JsonSchema[],
-  ): readonly JsonSchema[]
+  parametersOf(collection: Collection, name: string, make: () => readonly JsonSchema[]): readonly JsonSchema[]
   /** Returns the collection to which a field refers, if the reader may read that collection. */
   findTarget(field: Field): Collection | undefined
 }

@@ -126,7 +126,7 @@ function judgePath(
 }
 
 /** Names of routes that are in the position of an id in paths. */
-const NO_IDS: readonly string[] = ['bulk', 'count', 'changes']
+const NO_IDS: readonly string[] = ['aggregate', 'bulk', 'count', 'changes']
 
 /**
  * The maximum number of parts of a path that are read: the empty part before the first slash, a collection, an id, and

@@ -139,6 +139,11 @@ const EACH: { readonly [name in keyof Limits]: JsonSchema } = {
     64,
   ),
   values: limit('integer', 'The maximum number of values of a query.', 100),
+  groups: limit(
+    'integer',
+    'The maximum number of groups of an aggregate, on all its pages together.',
+    10_000,
+  ),
   patterns: limit('integer', 'The maximum number of patterns ($regex) of a query.', 10),
   expanded: limit(
     'integer',

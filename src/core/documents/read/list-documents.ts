@@ -1,5 +1,5 @@
 import { bounds } from '../../bounds.js'
-import { and, everything, type Filter, isId, or } from '../../filter/filter.js'
+import { and, everything, type Filter, ID, isId, or } from '../../filter/filter.js'
 import type { ReadAccess } from '../../permissions/read-access.js'
 import { whenReady } from '../../promises.js'
 import type { Query } from '../../query/compile-query.js'
@@ -143,6 +143,29 @@ async function visitAfter(reader: Reader, walk: Walk, start: Start, visit: Visit
     const fresh = seen ? documents.filter(({ _id }) => seen.size < seen.add(_id).size) : documents
     if (fresh.length > 0) await visit(fresh)
     place = goOn(place, found, fresh.length)
+  }
+}
+
+/** The order in which no document is read twice. */
+const BY_ID: Query['sort'] = [{ field: ID, descending: false }]
+
+/**
+ * Visits all documents that match, in batches, each as it is when its turn comes, until `visit` returns false. Holds no
+ * more than a batch.
+ */
+export async function visitAll(
+  reader: Reader,
+  filter: Filter,
+  visit: (batch: readonly StoredDocument[]) => MaybePromise<boolean>,
+): Promise<void> {
+  const whole: Walk = { filter, sort: BY_ID, skip: 0, limit: null, after: null }
+  let size = READ_AT_ONCE
+  for (let walk: Walk | undefined = whole; walk; ) {
+    const found: Start = await readNext(reader, walk, size)
+    const { documents, rest } = found
+    if (documents.length > 0 && !(await visit(documents))) return
+    size = rest.length > 0 ? documents.length : Math.min(READ_AT_ONCE, 2 * size)
+    walk = goOn(walk, found, documents.length)
   }
 }
 

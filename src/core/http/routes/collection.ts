@@ -1,13 +1,16 @@
 import type { Collection } from '../../config/plan.js'
+import { aggregateDocuments } from '../../documents/read/aggregate-documents.js'
 import { countDocuments, type ListedPage, listDocuments } from '../../documents/read/list-documents.js'
 import { createBulk } from '../../documents/write/create-bulk.js'
 import { createDocument } from '../../documents/write/create-document.js'
 import type { WrittenDocument } from '../../documents/write/written.js'
 import { envelope } from '../../fields/schema/envelope.js'
 import { whenReady } from '../../promises.js'
+import { compileAggregate } from '../../query/compile-aggregate.js'
 import { writeCursor } from '../../query/paging/cursor.js'
 import { writeOthers } from '../../query/paging/link.js'
 import type { LinkedQuery } from '../../query/query-reader.js'
+import { SUMMARIES } from '../../query/query-string.js'
 import { authorizeCreate, authorizeRead } from '../../request/authorize.js'
 import type { Call } from '../../request/call.js'
 import type { JsonObject } from '../../types.js'
@@ -47,13 +50,18 @@ function headPage(
   const others = writeOthers(text)
   const cursor = writeCursor(sort, next.last, next.passed)
   const isByKey = cursor.length <= MAX_CURSOR && others.length + 'after='.length + cursor.length <= queryBytes
-  const [name, place, parameter] = isByKey
-    ? ['next-cursor', cursor, 'after']
-    : ['next-skip', String(next.passed), 'skip']
-  const link = `<${base}?${others}${parameter}=${place}>; rel="next"`
-  const leading = { [name]: place, ...(link.length <= MAX_LINK ? { link } : {}) }
+  const leading = isByKey
+    ? leadTo(`${base}?${others}`, 'after', cursor)
+    : leadTo(`${base}?${others}`, 'skip', String(next.passed))
   if (kept) kept.next = { base, headers: leading }
   return { ...leading, ...counted }
+}
+
+/** Returns the headers that lead to the next page. `others`: its address, up to the parameter with its place. */
+function leadTo(others: string, parameter: 'after' | 'skip', place: string): Answer['headers'] {
+  const link = `<${others}${parameter}=${place}>; rel="next"`
+  const name = parameter === 'after' ? 'next-cursor' : 'next-skip'
+  return { [name]: place, ...(link.length <= MAX_LINK ? { link } : {}) }
 }
 
 /** `GET /:collection/count`. */
@@ -64,6 +72,27 @@ export const count: Endpoint<'collection'> = {
     const access = authorizeRead(call, collection, 'list')
     const { filter } = call.readQuery(access)
     return whenReady(countDocuments(call, access, filter), (total) => answerJson(200, { total }))
+  },
+}
+
+/** `GET /:collection/aggregate`. */
+export const aggregate: Endpoint<'collection'> = {
+  parameters: ['q', 'by', ...SUMMARIES, 'sort', 'skip', 'limit', 'total'],
+  reads: 'list',
+  run(call, { collection }) {
+    const access = authorizeRead(call, collection, 'list')
+    const { limits } = call.service.plan
+    const asked = compileAggregate(call.readRaw(), { readable: access, following: call }, limits)
+    return whenReady(aggregateDocuments(call, access, asked), ({ json, total, next }) => {
+      const { prefix, query } = call.request
+      const counted = asked.isTotalAsked ? { 'x-total-count': String(total) } : NO_HEADERS
+      if (next === undefined) return answerText(200, json, counted)
+      const base = `${prefix}/${collection.name}/aggregate`
+      return answerText(200, json, {
+        ...leadTo(`${base}?${writeOthers(query)}`, 'skip', String(next)),
+        ...counted,
+      })
+    })
   },
 }
 

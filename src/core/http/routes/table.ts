@@ -17,7 +17,7 @@ import {
 } from '../../accounts/routes/accounts.js'
 import { batch } from '../../batch/routes/batch.js'
 import { changes } from '../../changes/routes/changes.js'
-import { bulk, count, create, list } from './collection.js'
+import { aggregate, bulk, count, create, list } from './collection.js'
 import { patch, put, read, remove } from './document.js'
 import { live, ready } from './health.js'
 import { hasPage, openapi, page, root } from './root.js'
@@ -47,6 +47,7 @@ export const ROUTES: readonly Route[] = [
   route('/auth/sessions', { GET: sessions }),
   route('/auth/sessions/:id', { DELETE: endOne }),
   route('/:collection', { GET: list, POST: create }),
+  route('/:collection/aggregate', { GET: aggregate }),
   route('/:collection/count', { GET: count }),
   route('/:collection/changes', { GET: changes }, { isIn: ({ hasChanges }) => hasChanges, isReserved: true }),
   // Secrets are hashed one after another, so a collection with a secret has no bulk create.

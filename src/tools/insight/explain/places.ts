@@ -33,7 +33,7 @@ const withoutQuery = (path: string): string => path.replace(/[?#].*$/s, '').repl
 const isBatch = (path: string): boolean => withoutQuery(path) === '/_batch'
 
 /** Names of routes that can be in a path at the position of an id. */
-const NO_IDS: readonly string[] = ['bulk', 'count', 'changes']
+const NO_IDS: readonly string[] = ['aggregate', 'bulk', 'count', 'changes']
 
 function readId(path: string, { collection }: RecordedOperation): string | null {
   const [, first = '', second, ...rest] = withoutQuery(path).split('/').map(decode)

@@ -2,6 +2,7 @@ import type { ErrorCode } from '../../../core/errors.js'
 import { envelope } from '../../../core/fields/schema/envelope.js'
 import { USERS } from '../../../core/fields/schema/names.js'
 import { findRights } from '../../../core/request/authorize.js'
+import { describeGroups, findGroupable } from '../group-parameters.js'
 import type { HeaderName } from '../headers.js'
 import { referToBody } from '../schemas/bodies.js'
 import { referToDocument, referToExpanded } from '../schemas/documents.js'
@@ -70,6 +71,19 @@ const count: DescribeOperation = (scope, place) =>
         problems: DENIED,
         ...askerOf(scope, place, 'read'),
       }
+
+const aggregate: DescribeOperation = (scope, place) => {
+  const { collection } = place
+  if (scope.rights(collection).read.length === 0) return undefined
+  const { find, paths } = scope.names(collection)
+  const groups = describeGroups(findGroupable(paths().flatMap((path) => find(path) ?? [])))
+  return {
+    summary: `Counts and sums ${collection.name} in groups`,
+    answers: { 200: answer(scope, 'The groups.', groups, ['Next-Skip', 'Link', 'X-Total-Count']) },
+    problems: DENIED,
+    ...askerOf(scope, place, 'read'),
+  }
+}
 
 const changes: DescribeOperation = (scope, place) =>
   scope.rights(place.collection).read.length === 0
@@ -223,6 +237,7 @@ const remove: DescribeOperation = (scope, place) =>
 export const OF_COLLECTIONS: { readonly [name: string]: DescribeOperation } = {
   list,
   count,
+  aggregate,
   changes,
   create,
   bulk,

@@ -13,7 +13,7 @@ import { LogPlans } from '../log/log-plans.js'
 import { ChangeLog, type Touched } from './change-log.js'
 import { createPlanner, type Planner } from './plan/plan-scan.js'
 import { createDatabase, createRows, type Rows } from './rows.js'
-import { countFound, findAll, listFound } from './search.js'
+import { countFound, findAll, groupFound, listFound } from './search.js'
 import { createSnapshot } from './snapshot.js'
 
 type FailedWrite = Extract<WriteResult, { readonly ok: false }>
@@ -182,6 +182,7 @@ export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = cr
         yield documents.slice(i, i + BATCH)
     },
     count: (name, filter, options) => countFound(find(name).plan(filter, UNSORTED), () => options.signal),
+    aggregate: (name, query) => groupFound(find(name).plan(query.filter, UNSORTED), query),
     write: (steps, { by = null }) => writeSteps(steps, find, log, by),
     changes: (after, query) => log.changes(after, query),
     state: (names) => names.map((name) => find(name).rows.byId.documents.version).join(),

@@ -1,9 +1,16 @@
+import { foldDocuments } from '../../core/aggregates/fold.js'
 import { type CompareItems, compileDocumentOrder, findPlace } from '../../core/filter/compare.js'
 import { compileJudge, type Judge } from '../../core/filter/matches.js'
 import { CACHES } from '../../core/kept/caches.js'
 import { whenReady } from '../../core/promises.js'
 import { inOneSlice, inSlices, type Slices, sortSliced, untilDone } from '../../core/slices.js'
-import type { ListQuery, MaybePromise, StoredDocument } from '../../core/storage.js'
+import type {
+  Aggregated,
+  AggregateQuery,
+  ListQuery,
+  MaybePromise,
+  StoredDocument,
+} from '../../core/storage.js'
 import type { Scan } from './plan/plan-scan.js'
 
 /**
@@ -36,6 +43,19 @@ export function countFound(scan: Scan, signal: () => AbortSignal | undefined): M
     return true
   }
   return inSlices((slices) => whenReady(walk(scan, slices, count), () => total), signal)
+}
+
+/** Groups the documents that a scan finds. */
+export function groupFound(scan: Scan, query: AggregateQuery): MaybePromise<Aggregated> {
+  const fold = foldDocuments(query)
+  return inSlices(
+    (slices) =>
+      whenReady(
+        walk(scan, slices, (document) => fold.add(document, slices)),
+        fold.finish,
+      ),
+    () => query.signal,
+  )
 }
 
 /** Returns all documents that a scan finds, without a pause. */

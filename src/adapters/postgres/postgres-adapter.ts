@@ -11,6 +11,7 @@ import { explain, isLost, isTooLong, isUndefined, unavailable } from './faults.j
 import { LAYOUT } from './layout.js'
 import { createPostgresLog } from './log/postgres-log.js'
 import { createPostgresEngine, DEFAULT_SCHEMA } from './postgres-engine.js'
+import { createAggregate } from './read/aggregate.js'
 import { createReadLinked } from './read/linked.js'
 import { createReads } from './read/reads.js'
 import { openSnapshot } from './read/snapshot.js'
@@ -63,7 +64,7 @@ const repeatReads =
 
 /** The calls whose statements use tables of elements. */
 type Calls = Required<
-  Pick<StorageAdapter, 'list' | 'stream' | 'count' | 'write' | 'readLinked' | 'listTogether'>
+  Pick<StorageAdapter, 'list' | 'stream' | 'count' | 'aggregate' | 'write' | 'readLinked' | 'listTogether'>
 >
 
 /**
@@ -83,6 +84,7 @@ function withoutDropped(calls: Calls, forget: () => boolean): Calls {
   return {
     list: (collection, query) => again(() => calls.list(collection, query)),
     count: (collection, filter, options) => again(() => calls.count(collection, filter, options)),
+    aggregate: (collection, query) => again(() => calls.aggregate(collection, query)),
     write: (steps, options) => again(() => calls.write(steps, options)),
     readLinked: (linked, options) => again(() => calls.readLinked(linked, options)),
     listTogether: (lists, options) => again(() => calls.listTogether(lists, options)),
@@ -146,6 +148,7 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   }
   const calls: Calls = {
     ...createReads(source),
+    ...createAggregate(source),
     ...createReadLinked(source),
     ...createListTogether(source),
     async write(steps, caller) {

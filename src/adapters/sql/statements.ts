@@ -87,6 +87,13 @@ export function createStatements(dialect: SqlDialect) {
       return `UPDATE ${dialect.table(collection)} SET ${set}${from(bind)} WHERE ${where}`
     })
   return {
+    /** Builds a statement around the documents that match: `from` is a FROM and a WHERE clause. */
+    select: (
+      collection: string,
+      filter: Filter,
+      options: CompileOptions,
+      write: (from: string, bind: Bind) => string,
+    ) => compile(collection, filter, { ...options, mayJoin: true }, write),
     list: select(dialect.documentText),
     /** Like `list`, but selects the documents in their stored form. */
     page: select('_id, document'),

@@ -3,6 +3,8 @@ import { type Filter, isNothing } from '../../core/filter/filter.js'
 import { CACHES } from '../../core/kept/caches.js'
 import { inOneSlice } from '../../core/slices.js'
 import type {
+  Aggregated,
+  AggregateQuery,
   ChangePage,
   CollectionPlan,
   LeftIndex,
@@ -32,6 +34,7 @@ import { whileBusy } from './connection/while-busy.js'
 import { displaced } from './faults.js'
 import { IS_TABLE } from './is-table.js'
 import { type LogQuery, LogWriter, readChanges } from './log/sqlite-log.js'
+import { groupInSlices } from './read/aggregate.js'
 import { KeptDocuments } from './read/kept-documents.js'
 import { createPathFinder, type FindPath } from './read/path-finder.js'
 import {
@@ -273,6 +276,13 @@ export class Database {
     )
   }
 
+  aggregate(collection: string, query: AggregateQuery): MaybePromise<Aggregated> {
+    const { filter } = query
+    if (isNothing(filter)) return NO_GROUPS
+    const path = this.#choose(collection, { filter, sort: [], limit: null })
+    return this.#search((seat) => groupInSlices(seat, { collection, query, path }), query, isBounded(path))
+  }
+
   write(steps: readonly WriteStep[], options: WriteOptions): Promise<WriteResult> {
     return writeSurveyed(this.#surveyor, steps, options)
   }
@@ -375,5 +385,7 @@ export class Database {
     return this.#readers.read({ short: this.#shortConnection(), steps }, reading, query)
   }
 }
+
+const NO_GROUPS: Aggregated = { groups: [], isCut: false }
 
 const isOfElements = ({ table }: { readonly table?: string }): boolean => table !== undefined

@@ -65,6 +65,7 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
     },
     count: (collection, filter, options) =>
       place.run((database) => database.count(collection, filter, options)),
+    aggregate: (collection, query) => place.run((database) => database.aggregate(collection, query)),
     async write(steps, options) {
       return place.run((database) => database.write(steps, options))
     },

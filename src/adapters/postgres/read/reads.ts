@@ -43,7 +43,7 @@ interface CoreReading {
  * Reads the documents that a statement selects, filters them in this process, in slices, and passes the matches to
  * `take`. The read sees one snapshot, and its memory does not grow with the number of documents.
  */
-const readInCore = (
+export const readInCore = (
   run: RunStatement,
   { table, page, filter, caller }: CoreReading,
   take: ReceiveMatch,
@@ -493,7 +493,7 @@ function createCountPlans(source: ReadSource): PlanQuery<ReadPlan<number>> {
  * Runs a read. If PostgreSQL cannot compile a pattern, runs it again without patterns, which this process then
  * evaluates.
  */
-async function read<T>(
+export async function read<T>(
   attempt: (options: CompileOptions) => MaybePromise<T>,
   options: CompileOptions = {},
 ): Promise<T> {

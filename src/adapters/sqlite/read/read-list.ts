@@ -104,22 +104,21 @@ export interface MatchingDocument {
  * Finds the first `most` matching documents on a path. Conditions that the SQL statement cannot check are checked here.
  * When the slice is used up, yields a number: how many matches were counted without reading them, often 0.
  */
-function* findMatches(
+export function* findMatches(
   seat: Seat,
   way: CollectionPath,
   options: { readonly isCounting: boolean; readonly most?: number },
 ): Generator<MatchingDocument | number, void> {
   const { path } = way
   const { slices } = seat
-  const ranges = path.ranges ?? [path]
-  const isAsked = ranges.every(({ rest }) => divide(rest).judged.length === 0)
+  const isAsked = areAsked(path)
   // Counting without reading documents counts rows, so no document may have several rows.
   const isCounting = options.isCounting && isAsked && !path.isOverlapping
   const judge = isAsked ? () => true : compileJudge(and(path.ranges ? path.rest : divide(path.rest).judged))
   const isNew = path.isOverlapping ? createIsNew(path) : () => true
   let { most = Number.POSITIVE_INFINITY } = options
   if (most === 0) return
-  for (const text of findCandidates(seat, way, { isCounting })) {
+  for (const text of findCandidates(seat, way, isCounting ? 'match' : 'document')) {
     if (typeof text === 'number') {
       yield text
       continue
@@ -134,6 +133,10 @@ function* findMatches(
     } else if (slices.left <= 0) yield 0
   }
 }
+
+/** Whether statements check all conditions of a path. */
+export const areAsked = (path: ReadPath): boolean =>
+  (path.ranges ?? [path]).every(({ rest }) => divide(rest).judged.length === 0)
 
 /**
  * Returns a function that returns true for the first occurrence of each document. If the path is sorted, repetitions of

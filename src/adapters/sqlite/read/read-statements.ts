@@ -160,8 +160,11 @@ function select(
  */
 const joinOf = ({ isOverlapping }: ReadPath): string => (isOverlapping ? 'UNION' : 'UNION ALL')
 
-/** The value that is selected for each match: its JSON text, or only the fact that it matches. */
-type SelectedColumn = 'document' | 'match'
+/** An expression of text for a part of each match, and the values of its placeholders. */
+export type PartColumn = Statement
+
+/** The value that is selected for each match: its JSON text or a part of it, or only the fact that it matches. */
+export type SelectedColumn = 'document' | 'match' | PartColumn
 
 const SIZE = 'octet_length(document)'
 
@@ -222,22 +225,27 @@ export const walkStatement = (
   const values = [...asked].flatMap(([{ bounds }, { conditions, literal }]) => [
     ...valuesOf(conditions),
     ...(literal ? [literal.text] : []),
+    ...(typeof column === 'object' ? column.values : []),
     ...valuesOf(bounds),
   ])
   const hasLiteral = [...asked.values()].map(({ literal }) => (literal ? 1 : 0)).join('')
-  return writeOnce(path, `${column}${hasLiteral}`, values, (bind, where) =>
+  const name = typeof column === 'object' ? column.text : column
+  return writeOnce(path, `${name}${hasLiteral}`, values, (bind, where) =>
     select(collection, path, where, {
       column(range) {
         const { conditions, literal } = asked.get(range) ?? { conditions: [] }
         const size = !literal && isCovered(range, conditions) ? '0' : SIZE
-        const found = column === 'document' ? 'document' : size === '0' ? '-1' : `-${SIZE}`
-        if (conditions.length === 0 && !literal) return found
-        // The conditions are written before `literal`, because placeholders must be bound in the order of the SQL.
+        const writeFound = (): string => {
+          if (typeof column === 'object') return bindPart(column, bind)
+          return column === 'document' ? 'document' : size === '0' ? '-1' : `-${SIZE}`
+        }
+        if (conditions.length === 0 && !literal) return writeFound()
+        // The parts are written in this order, because placeholders must be bound in the order of the SQL.
         const holds = where(conditions, askingOf(range))
         const contains = literal
           ? ` AND instr(${sqliteDialect.value(literal.field)}, ${bind(literal.text)}) > 0`
           : ''
-        return `iif(${holds}${contains}, ${found}, ${size})`
+        return `iif(${holds}${contains}, ${writeFound()}, ${size})`
       },
     }),
   )
@@ -357,17 +365,34 @@ export const rangeStatement = (collection: string): string =>
   `SELECT count(*), max(place), total(size) FROM (
     SELECT rowid AS place, ${SIZE} AS size FROM ${sqliteDialect.table(collection)} WHERE rowid > ? ORDER BY rowid LIMIT ? + 0)`
 
-/** Selects the documents between two rowids that satisfy conditions, or counts them. The rowids are bound first. */
+/** A statement for the documents between two rowids, whose values come between `before` and `after`. */
+interface ScanStatement {
+  readonly text: string
+  readonly before: readonly Value[]
+  readonly after: readonly Value[]
+}
+
+/** Selects the documents between two rowids that satisfy conditions, or counts them. */
 export const scanStatement = (
   collection: string,
   asked: readonly Filter[],
   column: SelectedColumn,
-): Statement =>
-  write((_, where) => {
-    const columns = column === 'document' ? 'document' : 'count(*)'
+): ScanStatement => {
+  const before = typeof column === 'object' ? column.values : []
+  const { text, values } = write((bind, where) => {
+    const columns =
+      typeof column === 'object' ? bindPart(column, bind) : column === 'document' ? 'document' : 'count(*)'
     const table = sqliteDialect.table(collection)
     return `SELECT ${columns} FROM ${table} NOT INDEXED WHERE rowid > ? AND rowid <= ? AND ${where(asked)}`
   })
+  return { text, before, after: values.slice(before.length) }
+}
+
+/** Returns the SQL of a part. All its placeholders are `?`. */
+function bindPart({ text, values }: PartColumn, bind: Bind): string {
+  for (const value of values) bind(value)
+  return text
+}
 
 /**
  * Documents that may match: the JSON text of each or, when the slice is used up or a piece of the collection ends, the
@@ -446,11 +471,10 @@ export function divide(conditions: readonly Filter[]): Division {
 export function findCandidates(
   seat: Seat,
   { collection, path }: CollectionPath,
-  { isCounting }: { readonly isCounting: boolean },
+  column: SelectedColumn,
 ): Candidates {
   const ranges = path.ranges ?? [path]
   const divisions = new Map(ranges.map((range) => [range, divide(range.rest)]))
-  const column: SelectedColumn = isCounting ? 'match' : 'document'
   const weight = Math.max(...[...divisions.values()].map(({ weight }) => weight))
   const cost = ROW + weight * CONDITION
   const askedOf = (range: ReadPath): Prefilter => {
@@ -521,7 +545,12 @@ const MIN_ROWS = 32
 const MAX_ROWS = 512
 
 /** Scans a collection in its stored order, in pieces that each take about the same time. */
-function* scan(seat: Seat, collection: string, { text, values }: Statement, cost: number): Candidates {
+function* scan(
+  seat: Seat,
+  collection: string,
+  { text, before, after }: ScanStatement,
+  cost: number,
+): Candidates {
   const range = rangeStatement(collection)
   let place = 0
   let size = MIN_ROWS
@@ -533,7 +562,7 @@ function* scan(seat: Seat, collection: string, { text, values }: Statement, cost
       continue
     }
     seat.slices.left -= count * cost + costOf(bytes)
-    const found = seat.connection.all(text, [place, end, ...values])
+    const found = seat.connection.all(text, [...before, place, end, ...after])
     place = end
     size = Math.min(MAX_ROWS, size * 2)
     for (const one of found) yield typeof one === 'string' ? one : Number(one)

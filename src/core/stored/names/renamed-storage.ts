@@ -3,15 +3,18 @@ import { HIDDEN } from '../../fields/names.js'
 import { type FieldRef, type Filter, mapLeaves } from '../../filter/filter.js'
 import { whenReady } from '../../promises.js'
 import type {
+  AggregateQuery,
   CallOptions,
   Change,
   CollectionPlan,
+  GroupPart,
   LeftIndex,
   Linked,
   LinkedList,
   Listed,
   ListedTogether,
   ListQuery,
+  Measure,
   SortKey,
   StorageAdapter,
   StoredDocument,
@@ -200,6 +203,22 @@ function createRenamed(adapter: StorageAdapter, byName: ReadonlyMap<string, Rena
     if (!renaming?.names) return query
     return { ...query, filter: renaming.filter(query.filter), sort: renaming.sort(query.sort) }
   }
+  const renameGroups = (name: string, query: AggregateQuery): AggregateQuery => {
+    const renaming = byName.get(name)
+    if (!renaming?.names) return query
+    const { ref, filter } = renaming
+    const rename = <T extends GroupPart | Measure>(one: T): T => ({
+      ...one,
+      field: ref(one.field),
+      shown: filter(one.shown),
+    })
+    return {
+      ...query,
+      filter: filter(query.filter),
+      by: query.by.map(rename),
+      measures: query.measures.map(rename),
+    }
+  }
   const readLinked = ({ in: name, field, lists, ...others }: Linked, options: CallOptions) => {
     const names = byName.get(name)?.names ?? null
     const asked = {
@@ -224,6 +243,9 @@ function createRenamed(adapter: StorageAdapter, byName: ReadonlyMap<string, Rena
       whenReady(adapter.write(steps.map(renameStep), options), (result) => readResult(steps, result)),
     ...(system === undefined ? {} : { system }),
   }
+  if (adapter.aggregate)
+    renamed.aggregate = (name, query) =>
+      required(adapter.aggregate?.(storedOf(name), renameGroups(name, query)))
   if (adapter.state) renamed.state = (names) => adapter.state?.(names.map(storedOf))
   if (adapter.readLinked) renamed.readLinked = readLinked
   if (adapter.listTogether)

@@ -2,6 +2,7 @@ import { ANY, FUNCTION, requireOptions } from '../../../core/options.js'
 import { type AdapterCase, runCase, type TestStorage } from './adapter-case.js'
 import { adapterCases } from './adapter-cases.js'
 import { type FuzzCoverage, type FuzzOptions, fuzzAdapter } from './fuzz/fuzz-adapter.js'
+import { fuzzGroups } from './fuzz/fuzz-groups.js'
 
 /** The name of a case that an adapter cannot pass, and the reason. */
 export interface SkippedCase {
@@ -23,6 +24,13 @@ export interface AdapterTestOptions {
   /** The number of random stores and queries, and their seed. `report` receives the coverage. */
   readonly fuzz?: FuzzOptions & { readonly report?: (coverage: FuzzCoverage) => void }
 }
+
+/** The name of the case that groups documents at random. */
+export const GROUPS_CASE = 'fuzz: random groups are those of a plain array'
+
+/** The share of the queries of a store that are also drawn for groups. */
+const GROUPED = 0.5
+const QUERIES = 100
 
 /** The name of the case that runs random queries. */
 export const FUZZ_CASE = 'fuzz: random queries are answered as a plain array would'
@@ -53,11 +61,16 @@ export function testAdapter(options: AdapterTestOptions): void {
       report?.(coverage)
     },
   }
+  const groupsCase = {
+    name: GROUPS_CASE,
+    run: () =>
+      fuzzGroups(createStorage, { ...amount, queries: Math.ceil((amount.queries ?? QUERIES) * GROUPED) }),
+  }
   const cases = adapterCases.map((one: AdapterCase) => ({
     name: one.name,
     run: () => runCase(one, createStorage),
   }))
-  const all = [...cases, fuzzCase]
+  const all = [...cases, fuzzCase, groupsCase]
   const reasons = new Map(skip.map((skipped) => [skipped.case, skipped.reason]))
   for (const name of reasons.keys()) {
     if (!all.some((one) => one.name === name))

@@ -145,7 +145,8 @@ function drawFilter(random: Random, source: QuerySource, depth: number): Filter 
 const RETRY = 0.75
 const MAX_TRIES = 6
 
-function drawTellingFilter(random: Random, source: QuerySource): Filter {
+/** Draws a filter that usually matches some, but not all documents. */
+export function drawTellingFilter(random: Random, source: QuerySource): Filter {
   let filter = drawFilter(random, source, random.integer(0, 4))
   for (let tries = 1; tries < MAX_TRIES && random.chance(RETRY); tries++) {
     const found = source.documents.filter(compileFilter(filter)).length

@@ -259,8 +259,8 @@ describe('SQLite', () => {
   test('what no index answers is read by ranges of places', () => {
     const filter = is('gt', ref('unindexed', 'number'), 5)
     expect(choose(filter, []).index).toBeNull()
-    const { text, values } = scanStatement('things', [filter], 'document')
-    const places = [0, SIZE, ...values]
+    const { text, before, after } = scanStatement('things', [filter], 'document')
+    const places = [...before, 0, SIZE, ...after]
     expect(planOf({ text, values: places })).toMatch(/^SEARCH .*rowid>\? AND rowid<\?/)
   })
 

@@ -25,8 +25,10 @@ export type {
   SessionView,
   SignedIn,
 } from './account-types.js'
+export type { AggregateOptions, Group, GroupForm, GroupPage } from './aggregate-types.js'
 export type { ChangeEvent, ChangesOptions, LiveOptions } from './change-types.js'
 export { ClientError, type ClientErrorCode, isClientError } from './client-error.js'
+export { type EdgeUnit, edges } from './edges.js'
 export { escapePattern } from './escape-pattern.js'
 export type { FilterOf, SortOf } from './query-types.js'
 export { type RetryOptions, retry } from './retry.js'

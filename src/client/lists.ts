@@ -28,6 +28,11 @@ export function createLists(name: string, transport: Transport) {
       })
       return answer.body.total
     },
+    async aggregate({ total, ...asked }: CallOptions & { readonly total?: boolean } = {}) {
+      const query = writeQuery({ ...asked, total: total || undefined })
+      const { body, headers } = await createList(`${path}/aggregate`, transport)(query, asked)
+      return total ? { groups: body, total: Number(headers.get('x-total-count')) } : body
+    },
     async createMany(documents: readonly object[], asked?: CallOptions) {
       const isRight = (body: ClientAnswer['body']): boolean => Array.isArray(body?.documents)
       const sent = { ...only(asked), body: { documents }, isRight }

@@ -31,7 +31,7 @@ type PathIn<P> = P extends readonly [infer Path extends string, unknown] ? Path 
 type ValueIn<P> = P extends readonly [string, infer V] ? V : never
 
 /** Whether the types of a collection are unknown, so that any path is allowed. */
-type IsLoose<T extends CollectionTypes> = string extends keyof T['references'] ? true : false
+export type IsLoose<T extends CollectionTypes> = string extends keyof T['references'] ? true : false
 
 /**
  * The values with which a field can be compared. A `Date` is allowed for a string, because JSON writes it as a string.
@@ -107,7 +107,7 @@ export type DocumentFilter<D> = Flat<
 export type FilterOf<T extends CollectionTypes> =
   IsLoose<T> extends true ? LooseFilter : DocumentFilter<T['document']>
 
-type Direction = 1 | -1 | 'asc' | 'desc'
+export type Direction = 1 | -1 | 'asc' | 'desc'
 
 type SortablePath<P> = P extends readonly [infer Path extends string, infer V]
   ? unknown extends V
@@ -116,6 +116,21 @@ type SortablePath<P> = P extends readonly [infer Path extends string, infer V]
       ? Path
       : never
   : never
+
+type Fits<V, Wanted> = unknown extends V ? false : [V] extends [Wanted] ? true : false
+
+type FittingPath<P, Wanted, Arrays extends boolean> = P extends readonly [infer Path extends string, infer V]
+  ? Fits<V extends readonly (infer I)[] ? (Arrays extends true ? I : V) : V, Wanted> extends true
+    ? Path
+    : never
+  : never
+
+/** The paths of a document whose values are of the type `Wanted`; with `Arrays`, also arrays of such values. */
+export type FieldIn<D, Wanted, Arrays extends boolean = false> = FittingPath<Pair<D>, Wanted, Arrays>
+
+/** The type of the value at a path of a document. */
+export type ValueAt<D, Path extends string> =
+  Extract<Pair<D>, readonly [Path, unknown]> extends readonly [string, infer V] ? V : never
 
 /** The type of `sort`. The first key is the most important one. */
 export type SortOf<T extends CollectionTypes> = Flat<{

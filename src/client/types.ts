@@ -1,5 +1,13 @@
 import type { CollectionName, CollectionsOf, CollectionTypes, Flat } from '../infer/collections.js'
 import type { AuthClient, CallOptions } from './account-types.js'
+import type {
+  AggregateOptions,
+  Group,
+  GroupBy,
+  GroupPage,
+  NumberPath,
+  OrderedPath,
+} from './aggregate-types.js'
 import type { ChangeEvent, ChangesOptions, LiveOptions } from './change-types.js'
 import type { FilterOf, PathOf, ReferenceOf, ShownDocument, SortOf } from './query-types.js'
 
@@ -144,6 +152,33 @@ export interface CollectionClient<M, T extends CollectionTypes> {
   ): AsyncGenerator<readonly ShownDocument<M, T, P, E>[], void, undefined>
   /** Returns the number of documents that match a filter. */
   count(options?: CountOptions<T>): Promise<number>
+  /**
+   * Counts and sums the documents that match a filter, in groups (CONTRACT.md §2, "Aggregates").
+   *
+   * @example
+   * ```ts
+   * const open = await client.collection('tickets').aggregate({ by: { agent: 'value' }, sort: { $count: -1 }, limit: 10 })
+   * ```
+   */
+  aggregate<
+    const B extends GroupBy<T> = Record<never, never>,
+    S extends NumberPath<T> = never,
+    A extends NumberPath<T> = never,
+    Min extends OrderedPath<T> = never,
+    Max extends OrderedPath<T> = never,
+    N extends boolean = false,
+  >(
+    options?: AggregateOptions<
+      T,
+      B,
+      { readonly sum: S; readonly avg: A; readonly min: Min; readonly max: Max },
+      N
+    >,
+  ): Promise<
+    N extends true
+      ? GroupPage<Group<T, B, { readonly sum: S; readonly avg: A; readonly min: Min; readonly max: Max }>>
+      : Group<T, B, { readonly sum: S; readonly avg: A; readonly min: Min; readonly max: Max }>[]
+  >
   /** Returns one document. */
   get<P extends PathOf<T> = never, E extends ReferenceOf<M, T> = never>(
     document: Addressed,

@@ -84,7 +84,7 @@ function namedIn(at: string, value: unknown, mayBeEmpty?: boolean): readonly [st
 }
 
 /**
- * Writes the parameters of a list as a query string (CONTRACT.md §3). Throws `TypeError` for a value that a query
+ * Writes the parameters of a list or an aggregate as a query string (CONTRACT.md §3). Throws `TypeError` for a value that a query
  * string cannot express.
  */
 export function writeQuery(parameters: object): string {
@@ -96,8 +96,8 @@ export function writeQuery(parameters: object): string {
   for (const [name, value] of namedIn('options', parameters, true)) {
     if (value === undefined || name === 'signal') continue
     if (name === 'q') writeFilter(name, value, add, true)
-    else if (name === 'sort')
-      for (const [path, direction] of namedIn(name, value, true)) add(`sort[${path}]`, direction, true)
+    else if (name === 'sort' || name === 'by')
+      for (const [path, direction] of namedIn(name, value, true)) add(`${name}[${path}]`, direction, true)
     else add(name, value, true)
   }
   return pairs.join('&')

@@ -3,8 +3,9 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 
-/** Bytes of the client as the package has it: minified and compressed. */
+/** Bytes of the client as the package has it, without `edges`, and of `edges`: minified and compressed. */
 const MOST = 6000
+const MOST_OF_EDGES = 1000
 
 const CLIENT = fileURLToPath(new URL('../../src/client/client.ts', import.meta.url))
 
@@ -24,15 +25,26 @@ async function bundle(contents: string) {
 }
 
 test('the client is small, and whole by itself', async () => {
-  const { text, metafile } = await bundle(`export * from ${JSON.stringify(CLIENT)}`)
-  expect(gzipSync(text, { level: 9 }).length).toBeLessThan(MOST)
+  const { edges: _, ...others } = await import('../../src/client/client.js')
+  const sizeOf = async (names: string) => {
+    const { text } = await bundle(`export { ${names} } from ${JSON.stringify(CLIENT)}`)
+    return gzipSync(text, { level: 9 }).length
+  }
+  expect(await sizeOf(Object.keys(others).join())).toBeLessThan(MOST)
+  expect(await sizeOf('edges')).toBeLessThan(MOST_OF_EDGES)
+  const { metafile } = await bundle(`export * from ${JSON.stringify(CLIENT)}`)
   const files = Object.keys(metafile.inputs).filter((path) => path !== '<stdin>')
   expect(files.filter((path) => !/(^|\/)src\/client\/[\w-]+\.ts$/.test(path))).toEqual([])
   expect(Object.values(metafile.outputs).flatMap(({ imports }) => imports)).toEqual([])
 })
 
 /** The exports that are not part of a client, with a text that only their code has. */
-const APART = { retry: 'pauseSeconds', toQuery: '|options]$', escapePattern: '{}|/-]' } as const
+const APART = {
+  edges: 'u-ca-gregory',
+  retry: 'pauseSeconds',
+  toQuery: '|options]$',
+  escapePattern: '{}|/-]',
+} as const
 
 test.each(Object.entries(APART))('%s is in a bundle only if it is imported', async (name, mark) => {
   const importing = (names: string) => bundle(`export { ${names} } from ${JSON.stringify(CLIENT)}`)

@@ -41,7 +41,7 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
   ],
   './sqlite': ['createSqliteAdapter'],
   './postgres': ['createPostgresAdapter'],
-  './client': ['ClientError', 'createClient', 'escapePattern', 'isClientError', 'retry', 'toQuery'],
+  './client': ['ClientError', 'createClient', 'edges', 'escapePattern', 'isClientError', 'retry', 'toQuery'],
   './insight': [
     'checkConfig',
     'checkData',

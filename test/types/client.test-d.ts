@@ -160,6 +160,35 @@ export async function readPages(isCounted: boolean): Promise<void> {
   // @ts-expect-error The title is missing.
   void posts.upsert('x', { views: 1 })
   void posts.list({ q: { title: { $regex: escapePattern('x') } } })
+
+  const groups = await posts.aggregate({
+    by: { tags: 'value', createdAt: 'day' },
+    sum: ['views'],
+    max: ['title'],
+  })
+  expectTypeOf(groups).toEqualTypeOf<
+    {
+      readonly key: { readonly tags: string | null; readonly createdAt: string | null }
+      readonly count: number
+      readonly sum: { readonly views: number }
+      readonly max: { readonly title: string | null }
+    }[]
+  >()
+  const paged = await posts.aggregate({
+    by: { isOpen: 'value' },
+    sort: { isOpen: 1, $count: -1 },
+    total: true,
+  })
+  expectTypeOf(paged.total).toEqualTypeOf<number>()
+  expectTypeOf(await posts.aggregate()).toEqualTypeOf<
+    { readonly key: Record<never, never>; readonly count: number }[]
+  >()
+  // @ts-expect-error only numbers have a sum
+  void posts.aggregate({ sum: ['title'] })
+  // @ts-expect-error json has no values to group by
+  void posts.aggregate({ by: { more: 'value' } })
+  // @ts-expect-error the order names what is asked for
+  void posts.aggregate({ by: { title: 'value' }, sort: { views: 1 } })
   createClient<C>('/api', { fetch: retry({ attempts: 3, fetch: async () => new Response() }) })
 }
 

@@ -1,6 +1,6 @@
 import type { CollectionTypes, Flat } from '../infer/collections.js'
-import type { Direction, FieldIn, IsLoose, ValueAt } from './query-types.js'
-import type { CountOptions } from './types.js'
+import type { CallOptions } from './account-types.js'
+import type { Direction, FieldIn, FilterOf, IsLoose, ValueAt } from './query-types.js'
 
 type Scalar = string | number | boolean
 
@@ -39,7 +39,8 @@ interface Lists {
 
 /** The options of `aggregate`. */
 export interface AggregateOptions<T extends CollectionTypes, B, L extends Lists, N extends boolean>
-  extends CountOptions<T> {
+  extends CallOptions {
+  readonly q?: FilterOf<T>
   readonly by?: B
   readonly sum?: readonly L['sum'][]
   readonly avg?: readonly L['avg'][]

@@ -6,6 +6,7 @@ import { readFields } from '../../src/core/documents/write/stored-document.js'
 import type * as Written from '../../src/core/documents/write/written.js'
 import { holdsImmutable } from '../../src/core/fields/schema/changes.js'
 import type * as Constraints from '../../src/core/filter/constraint.js'
+import { everything } from '../../src/core/filter/filter.js'
 import { encodeText } from '../../src/core/json/base64url.js'
 import { isEqualJson } from '../../src/core/json/equality.js'
 import type * as Uuid from '../../src/core/json/uuid.js'
@@ -13,6 +14,7 @@ import type * as Grants from '../../src/core/permissions/grants.js'
 import type * as ReadGate from '../../src/core/permissions/read-gate.js'
 import type * as Views from '../../src/core/permissions/views.js'
 import type * as WriteRules from '../../src/core/permissions/write-rules.js'
+import type * as CompileAggregate from '../../src/core/query/compile-aggregate.js'
 import type * as CompileQuery from '../../src/core/query/compile-query.js'
 import type * as Condition from '../../src/core/query/condition.js'
 import type * as Cursors from '../../src/core/query/paging/cursor.js'
@@ -36,6 +38,7 @@ import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 const CONSTRAINT = '../../src/core/filter/constraint.js'
 const READ_GATE = '../../src/core/permissions/read-gate.js'
+const COMPILE_AGGREGATE = '../../src/core/query/compile-aggregate.js'
 const COMPILE_QUERY = '../../src/core/query/compile-query.js'
 const CONDITION = '../../src/core/query/condition.js'
 const UUID = '../../src/core/json/uuid.js'
@@ -107,6 +110,34 @@ const readMutants: readonly Mutant[] = [
     'a single document is read past its condition',
     READ_GATE,
     breakAccess(() => ({ isReadable: () => true })),
+  ],
+  [
+    'a measure has values that are hidden',
+    COMPILE_AGGREGATE,
+    async (original) => {
+      const real = (await original()) as typeof CompileAggregate
+      return {
+        ...real,
+        compileAggregate: (...args: Parameters<typeof real.compileAggregate>) => {
+          const asked = real.compileAggregate(...args)
+          return { ...asked, measures: asked.measures.map((measure) => ({ ...measure, shown: everything })) }
+        },
+      }
+    },
+  ],
+  [
+    'a key is a value that is hidden',
+    COMPILE_AGGREGATE,
+    async (original) => {
+      const real = (await original()) as typeof CompileAggregate
+      return {
+        ...real,
+        compileAggregate: (...args: Parameters<typeof real.compileAggregate>) => {
+          const asked = real.compileAggregate(...args)
+          return { ...asked, by: asked.by.map((part) => ({ ...part, shown: everything })) }
+        },
+      }
+    },
   ],
   [
     'a projection drops documents that lack the field',

@@ -52,6 +52,27 @@ describe.each<Case<[options: SendOptions]>>([
   test.each(HIDDEN)('is refused before storage is asked: %s', async (_what, query) => {
     await service.refuse(`GET /posts?${query}`, INVALID_QUERY, options)
     await service.refuse(`GET /posts/count?${query}`, INVALID_QUERY, options)
+    await service.refuse(`GET /posts/aggregate?${query}`, INVALID_QUERY, options)
+  })
+
+  test.each([
+    ['as a key', 'by[secret]=value'],
+    ['as a key, between edges', 'by[secret]=["m"]'],
+    ['as a second key', 'by[title]=value&by[secret]=value'],
+    ['as a measure', 'min=["secret"]'],
+    ['as a sum', 'sum=["secret"]'],
+    ['in the order', 'by[secret]=value&sort[secret]=1'],
+    ['in the order, as a measure', 'max=["secret"]&sort[$max.secret]=1'],
+    ['on an empty page', 'by[secret]=value&limit=0&total=true'],
+  ])('groups nothing: %s', async (_what, query) => {
+    const hidden = await service.refuse(`GET /posts/aggregate?${query}`, INVALID_QUERY, options)
+    const unknown = await service.refuse(
+      `GET /posts/aggregate?${query.replaceAll('secret', 'zzzzzz')}`,
+      INVALID_QUERY,
+      options,
+    )
+    const strip = ({ text }: { text: string }): string => text.replace(/"requestId":"[^"]*"/, '')
+    expect(strip(unknown).replaceAll('zzzzzz', 'secret')).toBe(strip(hidden))
   })
 
   test.each(HIDDEN)('is answered like one that does not exist: %s', async (_what, query) => {

@@ -164,6 +164,36 @@ const othersOf = ({ people, users, memberships, expanded }: World): OracleOthers
   ...(expanded === undefined ? {} : { expanded }),
 })
 
+const NUMBERS: readonly unknown[] = ['number', 'integer']
+
+/**
+ * An aggregate with the filter of a query. Fields of any type divide and measure: what is not allowed for one of them is
+ * refused, in the same words for the same caller.
+ */
+function writeAggregate({ collection: { schema } }: World, query: OracleQuery, i: number): string {
+  const fields = Object.entries(schema as { readonly [name: string]: { readonly type?: unknown } })
+  const names = [...fields.map(([name]) => name), 'createdBy']
+  const scalars = fields.flatMap(([name, { type }]) => (OPAQUE.includes(type) ? [] : [name]))
+  const numbers = fields.flatMap(([name, { type }]) => (NUMBERS.includes(type) ? [name] : []))
+  const first = names[i % names.length] ?? '_id'
+  const second = names[(i * 3 + 1) % names.length] ?? '_id'
+  const form = schema[first] && (schema[first] as { type?: unknown }).type === 'timestamp' ? 'month' : 'value'
+  const measured = numbers.slice(0, 1 + (i % 2))
+  const extreme = scalars[i % Math.max(1, scalars.length)]
+  return [
+    writeQuery(countable(query)),
+    ...(i % 4 === 3 ? [] : [`by[${first}]=${form}`]),
+    ...(i % 4 === 1 && second !== first ? [`by[${second}]=value`] : []),
+    ...(measured.length > 0 ? [`sum=${JSON.stringify(measured)}&avg=${JSON.stringify(measured)}`] : []),
+    ...(extreme === undefined ? [] : [`min=["${extreme}"]&max=["${extreme}"]`]),
+    ...(i % 3 === 2 ? ['sort[$count]=-1&limit=2&total=true'] : []),
+  ]
+    .filter((part) => part !== '')
+    .join('&')
+}
+
+const OPAQUE: readonly unknown[] = ['object', 'json', 'array', 'hash']
+
 /** What a count takes of a query. */
 export const countable = ({ conditions, or, ignoreCase }: OracleQuery): OracleQuery => ({
   conditions,
@@ -324,6 +354,7 @@ export async function checkNonInterference(
           'GET /people/count',
           'GET /',
           ...(asks++ % DESCRIBED === 0 ? ['GET /_openapi.json', 'GET /_page', 'GET /_health/ready'] : []),
+          ...asked.map((query, i) => `GET /things/aggregate?${writeAggregate(world, query, i)}`),
         ]
         expect(requests.length).toBeGreaterThanOrEqual(30)
         if (asks % READ_WHOLE === 0)

@@ -5,7 +5,7 @@ import { compilePath, thaw } from '../json/own-properties.js'
 import type { Slice } from '../slices.js'
 import type { Aggregated, AggregateQuery, GroupPart, Key } from '../storage.js'
 import type { JsonObject } from '../types.js'
-import { type Group, Groups, toPartial } from './groups.js'
+import { Groups, toPartial } from './groups.js'
 import { startOf } from './intervals.js'
 
 /** The parts of a query that a fold needs. */
@@ -59,7 +59,9 @@ export function createFold<T>(query: FoldQuery, read: ItemReaders<T>): Fold<T> {
     group.count += 1
     for (let i = 0; i < measures.length; i++) {
       const value = read.measures[i]?.(item)
-      if (holds[i]?.(value)) takeValue(groups, group, i, value as Scalar, slice)
+      if (!holds[i]?.(value)) continue
+      group.sums[i]?.add(value as number)
+      groups.take(group, i, { min: value as Scalar, max: value as Scalar }, slice)
     }
   }
   return {
@@ -85,11 +87,6 @@ export function createFold<T>(query: FoldQuery, read: ItemReaders<T>): Fold<T> {
     },
     finish: () => ({ groups: groups.all.map(toPartial), isCut: groups.isBeyond(query) }),
   }
-}
-
-function takeValue(groups: Groups, group: Group, measure: number, value: Scalar, slice: Slice): void {
-  group.sums[measure]?.add(value as number)
-  groups.take(group, measure, { min: value, max: value }, slice)
 }
 
 /** Returns the key of a value, or the keys of an array. */

@@ -173,7 +173,10 @@ const fuzz = (create: () => StorageAdapter): Promise<unknown> =>
     { seed: seedOf(1), stores: 100, queries: 20 },
   )
 
-describe('the fuzzer of groups', () => {
+/** The sources whose changes these mutants are about. */
+const AREAS = ['../../src/core/aggregates/', '../../src/tools/testing/adapter/'] as const
+
+describe(`the fuzzer of groups, of ${AREAS.join(' and ')}`, () => {
   test.each(MUTANTS)('%s: noticed within 2,000 queries', async (_, broken) => {
     expect(await fails(fuzz(() => breakAdapter(broken)))).toBe(true)
   })

@@ -119,11 +119,18 @@ describe('the description', () => {
   test('holds the operations that the reader has a right to', () => {
     const own = (caller: Caller | null) =>
       operationsOf(describeApi(config, { caller })).filter((one) => /articles|vault|users/.test(one))
-    expect(own(null)).toEqual(['GET /articles', 'GET /articles/count', 'GET /articles/{id}'])
+    expect(own(null)).toEqual([
+      'GET /articles',
+      'GET /articles/aggregate',
+      'GET /articles/count',
+      'GET /articles/{id}',
+    ])
     expect(own(ANN)).toEqual([
       'GET /users',
       'GET /articles',
       'POST /articles',
+      'GET /users/aggregate',
+      'GET /articles/aggregate',
       'GET /users/count',
       'GET /articles/count',
       'POST /articles/bulk',

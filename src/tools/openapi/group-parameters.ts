@@ -29,11 +29,12 @@ const INTERVALS = ['hour', 'day', 'week', 'month', 'year']
 const EDGES: { readonly [type: string]: string } = {
   number: '-?(?:0|[1-9][0-9]{0,14})(?:\\.[0-9]{1,6})?',
   integer: '-?(?:0|[1-9][0-9]{0,14})',
-  timestamp: '"[1-9][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])(?:T[^"]+)?"',
+  timestamp:
+    '"[1-9][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])(?:T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,3})?Z)?"',
 }
 
-/** The pattern of an edge that is text. */
-const TEXT_EDGE = '"(?:[^"\\\\\\x00-\\x1f]|\\\\["\\\\/bfnrt]|\\\\u[0-9a-f]{4})*"'
+/** The pattern of an edge that is text, without escapes. */
+const TEXT_EDGE = '"[^"\\\\\\x00-\\x1f]*"'
 
 /** Describes the value of `by` for a field: the words that its type allows, or the pattern of an array of edges. */
 export function describeBy({ fieldType, items, type }: Field): JsonSchema {

@@ -63,6 +63,18 @@ const BY_FORMAT: { readonly [format: string]: fc.Arbitrary<string> } = {
   password: fc.constantFrom('correct horse', 'short', 'battery staple'),
 }
 
+/** How an aggregate divides documents: the pattern of the field decides which of them it accepts. */
+const FORMS = [
+  'value',
+  'hour',
+  'week',
+  'year',
+  '[1]',
+  '[0.5]',
+  '["a"]',
+  '["2026-01-01","2026-01-02T00:00:00Z"]',
+]
+
 const numbers = fc.oneof(
   fc.integer({ min: -10, max: 10 }),
   fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -126,6 +138,7 @@ export function createFromSchema(
     const [, prefix] = /^\^(\/[\w-]+\/)/.exec(String(pattern ?? '')) ?? []
     if (prefix) return fc.constantFrom(...ids.map((id) => prefix + id))
     if (String(pattern).includes('[!#-~]')) return fc.constantFrom('*', '"a"', '"a", "b"')
+    if (String(pattern).startsWith('^(?:value')) return fc.constantFrom(...FORMS)
     if (typeof format === 'string') return BY_FORMAT[format] ?? text
     return Number(maxLength) > 256 ? fc.oneof(text, longText) : text
   }

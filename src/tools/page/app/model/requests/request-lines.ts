@@ -100,7 +100,7 @@ function toCall(
   if (method === 'POST') return id === 'bulk' ? `${at}.createMany(${text})` : `${at}.create(${text})`
   const options = optionsOf(query)
   if (options === undefined) return undefined
-  if (id === undefined || id === 'count' || id === 'changes')
+  if (id === undefined || id === 'aggregate' || id === 'count' || id === 'changes')
     return `${at}.${id ?? 'list'}(${options === '{}' ? '' : options})`
   // The client sends the entity tag of a document that it has read, so the call gets that document, `seen`, and not its
   // `_id`.

@@ -285,6 +285,83 @@ describe.each(storages)('on %s', (_, createStorage) => {
   })
 })
 
+describe.each(storages)('on %s, beside other features', (_, createStorage) => {
+  const opened = closeAfterEach()
+
+  test('fields and collections that are stored under other names', async () => {
+    const integer = { type: 'integer', stored: 'b' }
+    const renamed = createTestService(
+      {
+        collections: {
+          sales: {
+            stored: 'orders',
+            schema: {
+              a: { ...text, stored: 'c' },
+              b: { type: 'object', stored: 'a', properties: { n: integer } },
+              tags: { type: 'array', items: text, stored: 'words' },
+            },
+            permissions: {
+              '*': { read: { where: { a: 'x' }, omit: ['b'] } },
+              user: { create: true },
+              owner: { read: true },
+            },
+          },
+        },
+      },
+      { adapter: createStorage() },
+    )
+    opened.push(renamed)
+    const documents = [
+      { a: 'x', b: { n: 1 }, tags: ['p', 'q'] },
+      { a: 'y', b: { n: 2 }, tags: ['q'] },
+    ]
+    for (const [i, body] of documents.entries())
+      expect((await renamed.send('POST /sales', { body, caller: { id: `u${i}` } })).status).toBe(201)
+    const { body } = await renamed.send('GET /sales/aggregate?by[tags]=value&by[a]=value&sum=["b.n"]', {
+      caller: { id: 'u1' },
+    })
+    expect(body).toEqual([
+      { key: { tags: 'p', a: 'x' }, count: 1, sum: { 'b.n': 0 } },
+      { key: { tags: 'q', a: 'x' }, count: 1, sum: { 'b.n': 0 } },
+      { key: { tags: 'q', a: 'y' }, count: 1, sum: { 'b.n': 2 } },
+    ])
+  })
+
+  test('a hook groups what the writes before it did', async () => {
+    const seen: unknown[] = []
+    const hooked = createTestService(
+      {
+        collections: {
+          orders: {
+            schema: { amount: { type: 'number' } },
+            permissions: { '*': { read: true }, user: { create: true } },
+          },
+        },
+      },
+      {
+        adapter: createStorage(),
+        authenticate: () => null,
+        hooks: {
+          orders: {
+            async before({ api }: { api: (request: Request) => Promise<Response> }) {
+              const response = await api(new Request('http://service.test/orders/aggregate?sum=["amount"]'))
+              seen.push((await response.json())[0])
+            },
+          },
+        } as never,
+      },
+    )
+    opened.push(hooked)
+    const operations = [0.1, 0.2, 5].map((amount) => ({ method: 'POST', path: '/orders', body: { amount } }))
+    expect((await hooked.send('POST /_batch', { body: { operations }, caller: ann })).status).toBe(200)
+    expect(seen.slice(-3)).toEqual([
+      { key: {}, count: 0, sum: { amount: 0 } },
+      { key: {}, count: 1, sum: { amount: 0.1 } },
+      { key: {}, count: 2, sum: { amount: 0.3 } },
+    ])
+  })
+})
+
 describe('requests', () => {
   const service = createTestService(config)
   const faults = async (query: string, caller: object | null = auditor) => {

@@ -1,0 +1,62 @@
+import pg from 'pg'
+import { afterAll, expect, test } from 'vitest'
+import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
+import { ExactSum } from '../../src/core/aggregates/exact-sum.js'
+import { everything } from '../../src/core/filter/filter.js'
+import { newSchema, usePostgres } from '../support/postgres.js'
+
+// CONTRACT.md §2, "Aggregates": numbers that others wrote into the storage
+
+const postgres = usePostgres()
+const pools: pg.Pool[] = []
+afterAll(() => Promise.all(pools.map((pool) => pool.end())))
+
+/** Numbers as a program may write them, none of which JSON would show like this. */
+const WRITTEN = [
+  '1.10',
+  '0.1000000000000000055511151231257827',
+  '0.30000000000000004',
+  '12345678901234567890',
+  '1e22',
+  '-0.0',
+  '123456789.1234567890123',
+]
+
+test('are rounded to doubles before they are summed, whatever the settings of the session are', async () => {
+  const schema = newSchema()
+  const pool = new pg.Pool({
+    connectionString: postgres.url,
+    options: '-c extra_float_digits=-10 -c timezone=Asia/Kolkata',
+  })
+  pools.push(pool)
+  const adapter = createPostgresAdapter({ pool, schema })
+  await adapter.open([{ name: 'numbers', indexes: [] }])
+  for (const [i, number] of WRITTEN.entries())
+    await pool.query(`INSERT INTO "${schema}".c_numbers (_id, document) VALUES ($1, $2::jsonb)`, [
+      String(i),
+      `{"_id":"${i}","_version":1,"n":${number},"at":"2026-01-01T23:30:00.000Z"}`,
+    ])
+  const field = { path: 'n', type: 'number', each: false } as const
+  const at = { path: 'at', type: 'timestamp', each: false } as const
+  const aggregated = await adapter.aggregate?.('numbers', {
+    filter: everything,
+    by: [{ field: at, shown: everything, cut: 'day' }],
+    measures: [{ field, shown: everything, takes: ['sum', 'min', 'max'] }],
+    limit: 10,
+    characters: 1000,
+  })
+  const [group] = aggregated?.groups ?? []
+  expect(group?.key).toEqual(['2026-01-01T00:00:00.000Z'])
+  const [expected, actual] = [new ExactSum(), new ExactSum()]
+  for (const number of WRITTEN) expected.add(Number(number))
+  actual.addDecimal(group?.sums[0]?.decimal ?? '', group?.sums[0]?.values ?? 0)
+  expect([actual.sum(), actual.average()]).toEqual([expected.sum(), expected.average()])
+  // Beside greater numbers, a rounded sum would hide small differences.
+  expected.add(-1e22)
+  expected.add(-Number('12345678901234567890'))
+  actual.addDecimal('-1e22', 1)
+  actual.addDecimal(String(-Number('12345678901234567890')), 1)
+  expect(actual.sum()).toBe(expected.sum())
+  expect([group?.min[0], group?.max[0]]).toEqual([0, 1e22])
+  await adapter.close()
+})

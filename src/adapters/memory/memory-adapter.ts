@@ -11,6 +11,7 @@ import type {
 } from '../../core/storage.js'
 import { LogPlans } from '../log/log-plans.js'
 import { ChangeLog, type Touched } from './change-log.js'
+import { groupByRanks } from './group-ranks.js'
 import { createPlanner, type Planner } from './plan/plan-scan.js'
 import { createDatabase, createRows, type Rows } from './rows.js'
 import { countFound, findAll, groupFound, listFound } from './search.js'
@@ -182,7 +183,8 @@ export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = cr
         yield documents.slice(i, i + BATCH)
     },
     count: (name, filter, options) => countFound(find(name).plan(filter, UNSORTED), () => options.signal),
-    aggregate: (name, query) => groupFound(find(name).plan(query.filter, UNSORTED), query),
+    aggregate: (name, query) =>
+      groupByRanks(find(name).rows, query) ?? groupFound(find(name).plan(query.filter, UNSORTED), query),
     write: (steps, { by = null }) => writeSteps(steps, find, log, by),
     changes: (after, query) => log.changes(after, query),
     state: (names) => names.map((name) => find(name).rows.byId.documents.version).join(),

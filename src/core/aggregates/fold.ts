@@ -52,6 +52,7 @@ export function createFold<T>(query: FoldQuery, read: ItemReaders<T>): Fold<T> {
   const groups = new Groups(by.length, measures)
   const cuts = by.map(compileCut)
   const holds = measures.map(({ field }) => holdsType(field.type))
+  const hasExtremes = measures.map(({ takes }) => takes.some((take) => take !== 'sum'))
   const key: Key[] = by.map(() => null)
   const steps = STEPS.item + STEPS.value * (by.length + measures.length)
   const count = (item: T, slice: Slice): void => {
@@ -61,7 +62,7 @@ export function createFold<T>(query: FoldQuery, read: ItemReaders<T>): Fold<T> {
       const value = read.measures[i]?.(item)
       if (!holds[i]?.(value)) continue
       group.sums[i]?.add(value as number)
-      groups.take(group, i, { min: value as Scalar, max: value as Scalar }, slice)
+      if (hasExtremes[i]) groups.take(group, i, { min: value as Scalar, max: value as Scalar }, slice)
     }
   }
   return {

@@ -7,7 +7,7 @@ const screen = await openPage(browser, service)
 await screen.signIn('max@example.com', 'battery staple')
 await screen.page.setViewportSize({ width: 1200, height: 560 })
 await screen.go('#/list/projects')
-await screen.page.locator('.facets').waitFor()
+await screen.page.locator('.groups').waitFor()
 await screen.settle()
 // The message of signing in is over by then.
 await screen.page.locator('.toast').waitFor({ state: 'detached' })

@@ -5,6 +5,7 @@ import { findChromium, launch, serve } from './browser.mjs'
 import { checkAccess, playKeyboard } from './scenes/access.mjs'
 import { playAttacks } from './scenes/attacks.mjs'
 import { playExact } from './scenes/exact.mjs'
+import { playGroups } from './scenes/groups.mjs'
 import { playLarge } from './scenes/large.mjs'
 import { playLeaks } from './scenes/leaks.mjs'
 import { playRoles } from './scenes/roles.mjs'
@@ -45,6 +46,7 @@ const SCENES = [
   ['attacks', playAttacks],
   ['leaks', playLeaks],
   ['exact', playExact],
+  ['groups', playGroups],
   ['sessions', playSessions, 'memory'],
   ['away', playAway, 'memory'],
   ['a large collection', playLarge],

@@ -26,7 +26,7 @@ export async function checkAccess(browser, service) {
       for (const [fragment, heading] of VIEWS) {
         await screen.go(fragment)
         await screen.heading(heading)
-        if (fragment.includes('/list/')) await screen.page.locator('.facets').waitFor()
+        if (fragment.includes('/list/')) await screen.page.locator('.groups').waitFor()
         if (fragment.includes('/document/')) await screen.page.getByRole('button', { name: 'Save' }).waitFor()
         const where = `${fragment}, ${width} ${scheme}`
         await screen.noSideways(where)
@@ -89,7 +89,7 @@ export async function playKeyboard(browser, service) {
   }
   await go('#/list/projects')
   await heading('projects')
-  await page.locator('.facets').waitFor()
+  await page.locator('.groups').waitFor()
   await reach('Secret feast')
   await page.keyboard.press('Enter')
   await heading('Secret feast')

@@ -36,20 +36,8 @@ export function chooseColumns(
 export const allPaths = ({ projectable, fields }: DescribedCollection): readonly string[] =>
   projectable.size > 0 ? [...projectable] : fields.map(({ name }) => name)
 
-/**
- * Returns the fields for which the list shows the number of documents per value: fields with few possible values that
- * can be used in filters.
- */
-export function countedFields({ fields, filters }: DescribedCollection): readonly Field[] {
-  return fields
-    .filter(({ name, kind, items, choices }) => {
-      const most = kind === 'array' ? items?.choices.length : choices.length
-      const isChoice = kind === 'boolean' || kind === 'choice' || items?.kind === 'choice'
-      return isChoice && (most ?? 0) <= 12 && filters.get(name)?.includes('$eq') === true
-    })
-    .slice(0, 4)
-}
-
-/** Returns the possible values of a field of `countedFields`. */
-export const countedValues = ({ kind, choices, items }: Field): readonly unknown[] =>
-  kind === 'boolean' ? [true, false] : kind === 'array' ? (items?.choices ?? []) : choices
+/** Returns the path by which a list groups its documents at first: a field with few possible values; `''` for none. */
+export const firstGrouped = ({ fields, groupable }: DescribedCollection): string =>
+  fields.find(
+    ({ name, kind, items }) => groupable.includes(name) && /^(?:boolean|choice)$/.test(items?.kind ?? kind),
+  )?.name ?? ''

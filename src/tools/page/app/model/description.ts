@@ -18,6 +18,10 @@ export interface DescribedCollection {
   readonly sortable: ReadonlySet<string>
   readonly expandable: ReadonlySet<string>
   readonly projectable: ReadonlySet<string>
+  /** The paths that can divide documents into groups. */
+  readonly groupable: readonly string[]
+  /** The paths whose values can be added. */
+  readonly summable: readonly string[]
   readonly hasChanges: boolean
   /** The maximum number of documents in a list; `undefined` if there is no maximum. */
   readonly maxLimit: number | undefined
@@ -120,6 +124,7 @@ function readCollection(
   const all = paths.get(`/${name}`)
   const one = [...paths].find(([path]) => path.startsWith(`/${name}/{`))?.[1]
   const parameters = readParameters(all?.get, resolve)
+  const ofGroups = readParameters(paths.get(`/${name}/aggregate`)?.get, resolve)
   const limit = parameters.get('limit')
   const bound = schemaOf(limit)?.maximum
   const maxLimit = bound === undefined || bound === Number.MAX_SAFE_INTEGER ? undefined : bound
@@ -131,9 +136,11 @@ function readCollection(
     createFields: may.has('create') ? readFields(bodyOf(all?.post, resolve), resolve) : [],
     updateFields: may.has('update') ? keepRequired(readFields(bodyOf(one?.patch, resolve), resolve)) : [],
     filters: readFilters([...parameters.keys()]),
-    sortable: new Set([...parameters.keys()].flatMap((key) => /^sort\[(.*)\]$/.exec(key)?.[1] ?? [])),
+    sortable: new Set(pathsOf('sort', parameters)),
     expandable: new Set(namesIn(parameters.get('expand'))),
     projectable: new Set(namesIn(parameters.get('project'))),
+    groupable: pathsOf('by', ofGroups),
+    summable: namesIn(ofGroups.get('sum')),
     hasChanges: paths.has(`/${name}/changes`),
     maxLimit,
     isUnlimited: /\ball\b/.test(limit?.description ?? '') && maxLimit === undefined,
@@ -157,6 +164,10 @@ const schemaOf = (parameter: Parameter | undefined): JsonSchema | undefined =>
 
 const namesIn = (parameter: Parameter | undefined): readonly string[] =>
   (schemaOf(parameter)?.items?.enum ?? []).map(String)
+
+/** Returns the paths in the names of parameters, such as `sort[title]`. */
+const pathsOf = (name: string, parameters: ReadonlyMap<string, Parameter>): readonly string[] =>
+  [...parameters.keys()].flatMap((key) => (key.startsWith(`${name}[`) ? key.slice(name.length + 1, -1) : []))
 
 function readFilters(names: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const filters = new Map<string, string[]>()

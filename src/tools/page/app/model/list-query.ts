@@ -223,27 +223,24 @@ export function writeNext(query: ListQuery, headers: Headers): string | undefine
 
 /**
  * Adds or removes the condition that a field equals a value, and returns to the first page. Called when a person clicks
- * the count of a value.
+ * a group.
  */
 export function toggleEquality(query: ListQuery, path: string, value: unknown): ListQuery {
   const isOn = hasEquality(query, path, value)
+  const others = withoutEquality(query, path)
   return {
-    ...(isOn ? withoutEquality(query, path) : withEquality(query, path, value)),
+    ...others,
+    all: isOn ? others.all : [...others.all, { path, operator: '$eq', value }],
     after: undefined,
     skip: 0,
   }
 }
 
-const withoutEquality = (query: ListQuery, path: string): ListQuery => ({
+/** Returns the query without the conditions that a field equals a value. */
+export const withoutEquality = (query: ListQuery, path: string): ListQuery => ({
   ...query,
   all: query.all.filter((one) => one.path !== path || one.operator !== '$eq'),
 })
-
-/** Returns the query with the condition that a field equals a value, instead of other such conditions on the field. */
-export function withEquality(query: ListQuery, path: string, value: unknown): ListQuery {
-  const { all } = withoutEquality(query, path)
-  return { ...query, all: [...all, { path, operator: '$eq', value }] }
-}
 
 /** Whether a query contains the condition that a field equals a value. */
 export const hasEquality = ({ all }: ListQuery, path: string, value: unknown): boolean =>

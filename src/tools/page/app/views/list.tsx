@@ -1,24 +1,20 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { allPaths, chooseColumns, countedFields, countedValues, type TableColumn } from '../model/columns.js'
+import { allPaths, chooseColumns, type TableColumn } from '../model/columns.js'
 import { valueAt } from '../model/csv.js'
 import type { DescribedCollection } from '../model/description.js'
 import { labelField, labelOf } from '../model/labels.js'
 import {
-  hasEquality,
   joinPairs,
   type ListQuery,
   readListQuery,
   toFilter,
-  toggleEquality,
-  withEquality,
   writeFilter,
   writeListQuery,
   writeNext,
 } from '../model/list-query.js'
 import { writePlace } from '../model/place.js'
 import { count } from '../model/words.js'
-import { nameOf } from '../parts/field.js'
 import { Heading, useReturn } from '../parts/heading.js'
 import { Menu } from '../parts/menu.js'
 import { Absent, Loading, Problem, say } from '../parts/notices.js'
@@ -30,6 +26,7 @@ import { explain, isAborted } from '../state/problem.js'
 import { countAll, createPageClient, read } from '../state/service.js'
 import { epoch } from '../state/session.js'
 import { Filters } from './list/filters.js'
+import { Groups } from './list/groups.js'
 
 interface DownloadProps {
   readonly collection: DescribedCollection
@@ -86,82 +83,6 @@ function Download({ collection, query, columns }: DownloadProps) {
     </Menu>
   )
 }
-
-interface FacetsProps {
-  readonly collection: DescribedCollection
-  readonly query: ListQuery
-  /** How often the documents were loaded; 0 before the first time. */
-  readonly version: number
-  readonly onChange: (query: ListQuery) => void
-}
-
-/**
- * Shows the number of documents for each value of the fields with few values, as bars. A click on a bar filters by its
- * value.
- */
-function Facets({ collection, query, version, onChange }: FacetsProps) {
-  const counts = useSignal<ReadonlyMap<string, number>>(new Map())
-  const fields = countedFields(collection)
-  const all = fields.flatMap((field) => countedValues(field).map((value) => ({ field, value })))
-  const filter = writeFilter(query)
-
-  useEffect(() => {
-    // The counts are requested after the documents are loaded.
-    if (version === 0) return
-    const ending = new AbortController()
-    const { signal } = ending
-    const countEach = async (): Promise<void> => {
-      const found = new Map<string, number>()
-      for (const { field, value } of all) {
-        const mine = withEquality(query, field.name, value)
-        const n = await countAll(collection.name, mine, {
-          signal,
-          note: `number of documents by ${field.name}`,
-        })
-        found.set(keyOf(field.name, value), n)
-      }
-      counts.value = found
-    }
-    // If a count fails, no bars are shown.
-    countEach().catch(() => {})
-    return () => ending.abort()
-  }, [filter, version])
-
-  // A filter that the form cannot show cannot be combined with a further condition.
-  if (all.length === 0 || counts.value.size === 0 || query.filter.length > 0) return null
-  return (
-    <div class="facets">
-      {fields.map((field) => {
-        const values = countedValues(field)
-        const most = Math.max(1, ...values.map((value) => counts.value.get(keyOf(field.name, value)) ?? 0))
-        return (
-          <div key={field.name} class="facet" role="group" aria-label={`${field.name}: filter by value`}>
-            <h2>{field.name}</h2>
-            {values.map((value) => {
-              const n = counts.value.get(keyOf(field.name, value)) ?? 0
-              return (
-                <button
-                  key={String(value)}
-                  type="button"
-                  aria-pressed={hasEquality(query, field.name, value)}
-                  onClick={() => onChange(toggleEquality(query, field.name, value))}
-                >
-                  <span class="value">{nameOf(value)}</span>
-                  <span class="track" aria-hidden="true">
-                    <span class="fill" style={{ width: `${(100 * n) / most}%` }} />
-                  </span>
-                  <span class="number">{n.toLocaleString('en')}</span>
-                </button>
-              )
-            })}
-          </div>
-        )
-      })}
-    </div>
-  )
-}
-
-const keyOf = (name: string, value: unknown): string => `${name} ${JSON.stringify(value)}`
 
 interface ColumnsProps {
   readonly collection: DescribedCollection
@@ -346,7 +267,7 @@ function Documents({
         />
         <Download collection={collection} query={asked} columns={columns.map(({ path }) => path)} />
       </div>
-      <Facets collection={collection} query={asked} version={version.value} onChange={show} />
+      <Groups collection={collection} query={asked} version={version.value} onChange={show} />
       {problem.value !== '' && <Problem text={problem.value} />}
       {rows.value === undefined ? (
         problem.value === '' && <Loading />

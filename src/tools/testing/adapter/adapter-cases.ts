@@ -3,6 +3,7 @@ import { atomicCases } from './cases/atomic-cases.js'
 import { bytesCases } from './cases/bytes-cases.js'
 import { elementCases } from './cases/element-cases.js'
 import { filterCases } from './cases/filter-cases.js'
+import { groupCases } from './cases/group-cases.js'
 import { hostileCases } from './cases/hostile-cases.js'
 import { linkedCases } from './cases/linked-cases.js'
 import { keepCases, restoreCases } from './cases/log/keep-cases.js'
@@ -44,6 +45,7 @@ export const adapterCases: readonly AdapterCase[] = [
   ...linkedCases,
   ...bytesCases,
   ...filterCases,
+  ...groupCases,
   ...elementCases,
   ...patternCases,
 ]

@@ -60,3 +60,38 @@ test('are rounded to doubles before they are summed, whatever the settings of th
   expect([group?.min[0], group?.max[0]]).toEqual([0, 1e22])
   await adapter.close()
 })
+
+test('too many groups are found in some documents, and few documents are grouped once', async () => {
+  const schema = newSchema()
+  const pool = new pg.Pool({ connectionString: postgres.url })
+  pools.push(pool)
+  const declared: string[] = []
+  pool.on('connect', (client) => {
+    const { query } = client
+    client.query = ((...args: Parameters<typeof query>) => {
+      const [asked] = args as readonly [string | { readonly text: string }]
+      const text = typeof asked === 'string' ? asked : asked.text
+      if (text.startsWith('DECLARE')) declared.push(text)
+      return query.apply(client, args)
+    }) as typeof query
+  })
+  const adapter = createPostgresAdapter({ pool, schema })
+  await adapter.open([{ name: 'numbers', indexes: [] }])
+  await pool.query(
+    `INSERT INTO "${schema}".c_numbers (_id, document)
+      SELECT n::text, jsonb_build_object('_id', n::text, '_version', 1, 'n', n, 'few', n % 3) FROM generate_series(1, 1000) AS n`,
+  )
+  const statementsOf = async (path: string, limit: number) => {
+    declared.length = 0
+    const field = { path, type: 'number', each: false } as const
+    const by = [{ field, shown: everything, cut: 'value' }] as const
+    const query = { filter: everything, by, measures: [], limit, characters: 1000 }
+    const { groups = [], isCut } = (await adapter.aggregate?.('numbers', query)) ?? {}
+    return [groups.reduce((total, { count }) => total + count, 0), isCut, declared.length]
+  }
+  // 22 of the 1,000 documents are enough.
+  expect(await statementsOf('n', 10)).toEqual([11, true, 1])
+  expect(await statementsOf('few', 10)).toEqual([1000, false, 2])
+  expect(await statementsOf('few', 1000)).toEqual([1000, false, 1])
+  await adapter.close()
+})

@@ -46,7 +46,10 @@ export function createAggregate(source: ReadSource): Required<Pick<StorageAdapte
       const texts = await read(async (options) => {
         const manner = await findManner(collection, query)
         const statement = writeGroups(source, collection, query, options)
-        if (statement.isExact) return use(({ run }) => readGroups(run, statement, query), query, manner)
+        if (statement.isExact) {
+          const first = manner.mayBeLong ? writeFirst(source, collection, query, options) : undefined
+          return use(({ run }) => readGroups(run, { first, statement }, query), query, manner)
+        }
         const whole = { filter: query.filter, sort: [], skip: 0, limit: null }
         const reading = {
           table: dialect.table(collection),
@@ -75,32 +78,54 @@ interface GroupTexts {
   readonly isCut: boolean
 }
 
-/** Reads groups until there are more than the query allows. */
-async function readGroups(
+/** The statement of all groups, and one of the groups of some documents. */
+interface GroupStatements {
+  readonly statement: FilteredStatement
+  readonly first: (FilteredStatement & { readonly documents: number }) | undefined
+}
+
+/**
+ * Reads groups until there are more than the query allows. PostgreSQL groups all documents before it returns a group,
+ * so the groups of some documents are read first: often these are too many already, or there are no other documents.
+ */
+const readGroups = (
   run: RunStatement,
-  { text, values }: FilteredStatement,
-  { limit, characters }: AggregateQuery,
-): Promise<GroupTexts> {
-  return inTransaction(
+  { first, statement }: GroupStatements,
+  query: AggregateQuery,
+): Promise<GroupTexts> =>
+  inTransaction(
     run,
     BEGIN,
     async () => {
       await run(ALL_DIGITS)
-      await run(`DECLARE found NO SCROLL CURSOR FOR ${text}`, values)
-      const texts: string[] = []
-      let length = 0
-      for (;;) {
-        const { rows } = await run(`FETCH ${BATCH} FROM found`)
-        for (const { found, characters } of rows) {
-          texts.push(String(found))
-          length += Number(characters)
-        }
-        if (texts.length > limit || length > characters) return { texts, isCut: true }
-        if (rows.length < BATCH) return { texts, isCut: false }
+      if (first) {
+        const { documents, ...found } = await fetchGroups(run, first, query)
+        if (found.isCut || documents < first.documents) return found
+        await run('CLOSE found')
       }
+      return fetchGroups(run, statement, query)
     },
     () => false,
   )
+
+async function fetchGroups(
+  run: RunStatement,
+  { text, values }: FilteredStatement,
+  { limit, characters }: AggregateQuery,
+): Promise<GroupTexts & { readonly documents: number }> {
+  await run(`DECLARE found NO SCROLL CURSOR FOR ${text}`, values)
+  const texts: string[] = []
+  let [length, documents] = [0, 0]
+  for (;;) {
+    const { rows } = await run(`FETCH ${BATCH} FROM found`)
+    for (const row of rows) {
+      texts.push(String(row.found))
+      length += Number(row.characters)
+      documents += Number(row.documents)
+    }
+    if (texts.length > limit || length > characters) return { texts, documents, isCut: true }
+    if (rows.length < BATCH) return { texts, documents, isCut: false }
+  }
 }
 
 /** A group as its statement writes it. */
@@ -142,12 +167,33 @@ function parseGroup(text: string, { by, measures }: AggregateQuery): PartialGrou
   }
 }
 
-/** Builds the statement that groups documents. It is not exact if a pattern must be evaluated by this process. */
+/** The documents that are grouped first, for each group that the query allows. */
+const FIRST = 2
+
+/**
+ * Builds the statement that groups some documents; `undefined` if these groups could not tell anything: without a key,
+ * or if the documents of groups are not all documents, as with the elements of arrays.
+ */
+function writeFirst(
+  source: ReadSource,
+  collection: string,
+  query: AggregateQuery,
+  options: CompileOptions,
+): GroupStatements['first'] {
+  if (query.by.length === 0 || query.by.some(({ field }) => field.each)) return undefined
+  const documents = FIRST * (query.limit + 1)
+  return { ...writeGroups(source, collection, query, { ...options, documents }), documents }
+}
+
+/**
+ * Builds the statement that groups documents: all that match, or at most `documents` of them. It is not exact if a
+ * pattern must be evaluated by this process.
+ */
 function writeGroups(
   { engine: { dialect, statements } }: ReadSource,
   collection: string,
   query: AggregateQuery,
-  options: CompileOptions,
+  { documents, ...options }: CompileOptions & { readonly documents?: number },
 ): FilteredStatement {
   const { by, measures } = query
   let isExact = true
@@ -168,7 +214,8 @@ function writeGroups(
       part.field.each ? writeElements(part, (filter) => shownIn(filter, bind)) : [],
     )
     const columns = [...keys, ...values].join(', ') || '1 AS one'
-    const rows = `SELECT ${columns} FROM (SELECT _id, document ${from}) AS found${arrays.join('')}`
+    const some = documents === undefined ? '' : dialect.limit(0, documents, bind)
+    const rows = `SELECT ${columns} FROM (SELECT _id, document ${from}${some}) AS found${arrays.join('')}`
     const key = by.map((_, i) => `k${i}`)
     const characters = by.flatMap(({ field, cut }, i) =>
       isText(field) && typeof cut !== 'object' ? `coalesce(length(k${i}), 0)` : [],
@@ -176,6 +223,7 @@ function writeGroups(
     const columnsOfGroup = [
       `json_build_array(json_build_array(${key.join(', ')}), count(*), json_build_array(${measures.map(writeMeasure).join(', ')}))::text AS found`,
       `${characters.join(' + ') || '0'} AS characters`,
+      'count(*) AS documents',
     ]
     const groupBy = key.length === 0 ? '' : ` GROUP BY ${key.join(', ')}`
     return `SELECT ${columnsOfGroup.join(', ')} FROM (${rows}) AS rows${groupBy}${dialect.limit(0, query.limit + 1, bind)}`

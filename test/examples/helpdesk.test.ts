@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { expectAllowed, expectDenied } from 'collection-service/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { readDashboard } from '../../examples/helpdesk/dashboard.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import { readStream } from '../support/event-streams.js'
 import type { Sent } from '../support/service.js'
@@ -89,6 +90,33 @@ const SENTENCES: readonly (readonly [sentence: string, holds: (cast: Cast) => Pr
       expect(await titles(cora, `?q[assignee]=${MEMBERSHIP.abe}`)).toEqual([])
       expect(await titles(cora, '?q[assignee][$exists]=true')).toEqual([])
       expect(await statusOf(cora('GET /tickets?sort[assignee]=1'))).toBe(400)
+    },
+  ],
+  [
+    'the dashboard of each has the tickets that they may read, and nothing of hidden assignees',
+    async ({ abe, ben, cora }) => {
+      const groups = async (act: Act, query: string) =>
+        (await act(`GET /tickets/aggregate?${query}`)).body.map(
+          ({ key, count }: { key: object; count: number }) => [...Object.values(key), count],
+        )
+      expect(await groups(abe, 'by[status]=value')).toEqual([
+        ['open', 1],
+        ['solved', 1],
+        ['waiting', 1],
+      ])
+      expect(await groups(ben, 'by[status]=value')).toEqual([['open', 1]])
+      expect(await groups(cora, 'by[status]=value')).toEqual([
+        ['open', 1],
+        ['solved', 1],
+      ])
+      expect(await groups(abe, 'by[assignee]=value')).toEqual([
+        [null, 2],
+        [MEMBERSHIP.abe, 1],
+      ])
+      expect(await groups(cora, 'by[assignee]=value')).toEqual([[null, 2]])
+      expect((await cora('GET /comments/aggregate?by[isInternal]=value')).body).toEqual([
+        { key: { isInternal: false }, count: 1 },
+      ])
     },
   ],
   [
@@ -624,6 +652,20 @@ test('a customer gets a mail for each new public comment of others', () =>
       { to: 'cora@example.com', subject: '#1 The printer is on fire', text: 'Now public.' },
       { to: 'cora@example.com', subject: '#1 The printer is on fire', text: 'The stairs!' },
     ])
+  }))
+
+test('a dashboard has a group for each status, and for each day since a time', () =>
+  useHelpDesk(async (desk) => {
+    const week = new Date(Date.now() - 7 * 86_400_000)
+    const read = (name: string) => readDashboard(desk.handler.as(PEOPLE[name] ?? null), 'Europe/Oslo', week)
+    const { byStatus, byDay } = await read('abe')
+    expect(byStatus).toEqual([
+      { key: { status: 'open' }, count: 1, avg: { priority: 3 } },
+      { key: { status: 'solved' }, count: 1, avg: { priority: 2 } },
+      { key: { status: 'waiting' }, count: 1, avg: { priority: 2 } },
+    ])
+    expect(byDay.reduce((total, { count }) => total + count, 0)).toBe(3)
+    expect((await read('cora')).byDay.reduce((total, { count }) => total + count, 0)).toBe(2)
   }))
 
 test('a company that code opens gets its first agent by mail', () =>

@@ -1,5 +1,6 @@
 /** Runs the benchmarks: all of them, or those named: `npm run bench -- stalls`. */
 const BENCHMARKS = [
+  'aggregates',
   'changes',
   'fairness',
   'hashing',

@@ -1,9 +1,9 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
 import { ExactSum } from '../../src/core/aggregates/exact-sum.js'
 import { everything } from '../../src/core/filter/filter.js'
-import { newSchema, usePostgres } from '../support/postgres.js'
+import { newPool, newSchema, usePostgres } from '../support/postgres.js'
 
 // CONTRACT.md §2, "Aggregates": numbers that others wrote into the storage
 
@@ -24,7 +24,7 @@ const WRITTEN = [
 
 test('are rounded to doubles before they are summed, whatever the settings of the session are', async () => {
   const schema = newSchema()
-  const pool = new pg.Pool({
+  const pool = newPool({
     connectionString: postgres.url,
     options: '-c extra_float_digits=-10 -c timezone=Asia/Kolkata',
   })
@@ -63,7 +63,7 @@ test('are rounded to doubles before they are summed, whatever the settings of th
 
 test('too many groups are found in some documents, and few documents are grouped once', async () => {
   const schema = newSchema()
-  const pool = new pg.Pool({ connectionString: postgres.url })
+  const pool = newPool({ connectionString: postgres.url })
   pools.push(pool)
   const declared: string[] = []
   pool.on('connect', (client) => {

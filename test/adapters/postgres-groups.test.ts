@@ -69,7 +69,7 @@ test('too many groups are found in some documents, and few documents are grouped
   pool.on('connect', (client) => {
     const { query } = client
     client.query = ((...args: Parameters<typeof query>) => {
-      const [asked] = args as readonly [string | { readonly text: string }]
+      const [asked] = args as unknown as readonly [string | { readonly text: string }]
       const text = typeof asked === 'string' ? asked : asked.text
       if (text.startsWith('DECLARE')) declared.push(text)
       return query.apply(client, args)

@@ -6,6 +6,7 @@ import { endless } from '../../src/core/slices.js'
 import type { Aggregated, AggregateQuery, PartialGroup } from '../../src/core/storage.js'
 import { createMemoryAdapter, type StorageAdapter, type StoredDocument } from '../../src/index.js'
 import { fuzzGroups } from '../../src/tools/testing/adapter/fuzz/fuzz-groups.js'
+import { adapterCases, runCase } from '../../src/tools/testing/index.js'
 import { seedOf } from '../support/tier.js'
 import { fails } from './create-mutant.js'
 
@@ -183,5 +184,24 @@ describe(`the fuzzer of groups, of ${AREAS.join(' and ')}`, () => {
 
   test('a storage that is right passes', async () => {
     await fuzz(() => breakAdapter({}))
+  })
+})
+
+describe(`the cases of groups, of ${AREAS.join(' and ')}`, () => {
+  const cases = adapterCases.filter(({ name }) => name.startsWith('groups: '))
+  const runAll = async (broken: Broken): Promise<void> => {
+    for (const one of cases) {
+      const adapter = breakAdapter(broken)
+      await runCase(one, async () => ({ connect: () => adapter }))
+    }
+  }
+
+  test.each(MUTANTS)('%s: noticed', async (_, broken) => {
+    expect(await fails(runAll(broken))).toBe(true)
+  })
+
+  test('a storage that is right passes', async () => {
+    await runAll({})
+    expect(cases).not.toEqual([])
   })
 })

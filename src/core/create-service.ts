@@ -191,6 +191,7 @@ function compilePlan(config: unknown, adapter: StorageAdapter, options: GivenOpt
   const facts = { production, hasAuthenticate: authenticate !== undefined || !isReadable }
   const plan = compileConfig(config, {
     ...facts,
+    ...(faults.length === 0 ? { reach: reachOf(options) } : {}),
     hasDeliver: deliver !== undefined || !isReadable,
     hasLog: typeof adapter?.changes === 'function',
     ...(isReadable ? { fills: readFills(options.hooks) } : {}),
@@ -205,6 +206,12 @@ function compilePlan(config: unknown, adapter: StorageAdapter, options: GivenOpt
   for (const { path, message } of findIdle(options, accounts !== null)) logger.warn(`${path}: ${message}`)
   return { plan, accounts, logger }
 }
+
+/** Returns the path and the origins under which clients reach a service with valid options. */
+const reachOf = ({ basePath = '', publicPath = basePath, cors }: ServiceOptions) => ({
+  path: withoutSlash(publicPath),
+  origins: cors?.origins ?? [],
+})
 
 type Compiled = Pick<Service, 'plan' | 'accounts' | 'logger'>
 

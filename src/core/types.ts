@@ -111,11 +111,25 @@ export interface AuthConfig extends Commented {
   readonly requireVerified?: boolean
   /** Minutes for which a token to reset a secret is valid. Default 60. */
   readonly resetMinutes?: number
+  /** Whether browsers may keep sessions in a cookie that scripts cannot read; `true` means all defaults. Default false. */
+  readonly cookie?: boolean | CookieConfig
   /**
    * Claims by name. A claim is an attribute of the caller that is read from other documents. Rules see it as
    * `$user.<name>`.
    */
   readonly claims?: { readonly [name: string]: ClaimConfig }
+}
+
+/** The cookie of sessions (CONTRACT.md §4, "Sessions in cookies"). */
+export interface CookieConfig extends Commented {
+  /** Default `__Host-session`; on another path than `/`: `session`. */
+  readonly name?: string
+  /** The attribute `SameSite`. Default `lax`. */
+  readonly sameSite?: 'lax' | 'strict'
+  /** The path of the requests that browsers send the cookie with. It covers the base path. Default `/`. */
+  readonly path?: string
+  /** Other origins whose pages may use the cookie, such as `https://app.example`; also in `options.cors`. Default: none. */
+  readonly origins?: readonly string[]
 }
 
 /** The limits of one request, and of the streams of changes. */

@@ -4,6 +4,7 @@ import {
   checkRoleField,
   compileAuth,
 } from '../accounts/config/compile-auth.js'
+import { compileCookie, type Reach } from '../accounts/config/compile-cookie.js'
 import { findClaimFields } from '../claims/config/claim-fields.js'
 import { compileClaims } from '../claims/config/compile-claims.js'
 import { presentWays } from '../claims/query/demands.js'
@@ -43,6 +44,8 @@ export interface CompileOptions extends HostFacts {
   readonly hasDeliver?: boolean
   /** Whether the storage adapter can keep a log of changes. Default true. */
   readonly hasLog?: boolean
+  /** The path and the origins under which clients reach the service. Default: unknown, which is not a fault. */
+  readonly reach?: Reach
   /** The fields that hooks fill. Default: none. */
   readonly fills?: Fills
   /** Whether to report names in `fills` that no hook can fill. Default true. */
@@ -96,9 +99,14 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
     },
     report.at('auth').at('claims'),
   )
+  const cookie = compileCookie(auth, isUnsure, {
+    report: report.at('auth').at('cookie'),
+    reach: options.reach,
+  })
+  const accounts = compileAuth(auth, collections.get(USERS), isUnsure, report.at('auth'))
   const known = {
     collections,
-    auth: compileAuth(auth, collections.get(USERS), isUnsure, report.at('auth')),
+    auth: accounts && { ...accounts, cookie },
     ...compileReferences(collections, isUnsure, report),
     claims: read,
     claimed: new Set(Array.from(read.values(), ({ from }) => from)),

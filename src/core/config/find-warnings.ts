@@ -63,6 +63,7 @@ const OF_ACCOUNTS: readonly (keyof AuthConfig)[] = [
   'sessions',
   'cost',
   'resetMinutes',
+  'cookie',
 ]
 
 const OF_CHANGES = ['subscribers', 'changesHours', 'changesBytes'] as const

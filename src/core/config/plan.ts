@@ -59,6 +59,19 @@ export interface AuthPlan {
   /** Whether an account is valid only after its verification. */
   readonly requiresVerified: boolean
   readonly resetMilliseconds: number
+  /** The cookie of sessions; `null` if sessions are not in cookies. */
+  readonly cookie: CookiePlan | null
+}
+
+/** The cookie of sessions (CONTRACT.md §4, "Sessions in cookies"). */
+export interface CookiePlan {
+  readonly name: string
+  /** The name without a prefix that needs a secure origin. */
+  readonly bare: string
+  readonly path: string
+  readonly sameSite: 'Lax' | 'Strict'
+  /** The origins of pages that may send the cookie with writes. */
+  readonly origins: ReadonlySet<string>
 }
 
 /** A reference field, and the effect of deleting the document to which it refers. */

@@ -211,7 +211,7 @@ export function compileAuth(
   users: Collection | undefined,
   isUnsure: IsUnsure,
   report: ConfigReport,
-): AuthPlan | null {
+): Omit<AuthPlan, 'cookie'> | null {
   const fields = users?.fields ?? []
   if (!fields.some(isHash) && auth.identifier === undefined && auth.secret === undefined) {
     if ((auth.verifiedField ?? null) !== null && !isUnsure(`/collections/${USERS}`))

@@ -238,6 +238,42 @@ const CLAIMS: JsonSchema = mapOf(CLAIM, {
   }),
 })
 
+/** The JSON Schema of `auth.cookie`. */
+const COOKIE: JsonSchema = object(
+  {
+    name: {
+      type: 'string',
+      // RFC 9110 §5.6.2, as RFC 6265 requires.
+      pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$",
+      description:
+        'The name of the cookie. Without it: "__Host-session" or, if the path is not "/", "session".',
+      ...examples('__Host-session'),
+    },
+    sameSite: withDefault('lax', {
+      type: 'string',
+      enum: ['lax', 'strict'],
+      description:
+        'The attribute SameSite. strict: browsers do not send the cookie when a link of another site is followed.',
+      ...examples('strict'),
+    }),
+    path: withDefault('/', text('The attribute Path. It must cover the base path of the service.', '/api')),
+    origins: withDefault([], {
+      type: 'array',
+      items: { type: 'string' },
+      uniqueItems: true,
+      description:
+        'Other origins whose pages may use the cookie. They must also be origins of the option cors.',
+      ...examples(['https://app.example']),
+    }),
+  },
+  {
+    type: ['boolean', 'object'],
+    description:
+      'Browsers may keep sessions in a cookie that scripts cannot read. true: a cookie with all defaults.',
+    ...examples(true, { sameSite: 'strict' }),
+  },
+)
+
 /** The JSON Schema of `auth`. */
 const AUTH: JsonSchema = object(
   {
@@ -293,6 +329,7 @@ const AUTH: JsonSchema = object(
       description: 'The number of minutes until a token for a password reset expires.',
       ...examples(30),
     }),
+    cookie: withDefault(false, COOKIE),
     claims: withDefault({}, CLAIMS),
   },
   {

@@ -1,5 +1,5 @@
 import { grantPointer, rulePointer } from '../../../core/config/compile-permissions.js'
-import type { Collection, ServicePlan } from '../../../core/config/plan.js'
+import type { Collection, CookiePlan, ServicePlan } from '../../../core/config/plan.js'
 import type { Field } from '../../../core/fields/field-type.js'
 import { USERS } from '../../../core/fields/schema/names.js'
 import { isEqualJson } from '../../../core/json/equality.js'
@@ -175,8 +175,16 @@ function authOf({ auth }: ServicePlan): JsonObject | undefined {
     verifiedField: auth.verified?.name ?? null,
     requireVerified: auth.requiresVerified,
     resetMinutes: auth.resetMilliseconds / 60_000,
+    cookie: auth.cookie && cookieOf(auth.cookie),
   }
 }
+
+const cookieOf = ({ name, path, sameSite, origins }: CookiePlan): JsonObject => ({
+  name,
+  path,
+  sameSite: sameSite.toLowerCase(),
+  origins: [...origins],
+})
 
 /** Compares the fields that a registration accepts and sets. The comparison of creates does not cover these. */
 function compareRegistration(

@@ -62,7 +62,7 @@ const validatorOf = (schema: Schema) => {
 
 /** Optional keys without which something holds that a value can say. */
 const HAVE_DEFAULTS =
-  /^(?:required|nullable|immutable|unique|index|trim|lowercase|onDelete|permissions|additionalProperties|indexes|register|sessionDays|sessions|cost|verifiedField|requireVerified|resetMinutes|claims|defaultLimit|maxLimit|bodyBytes|documentBytes|queryBytes|conditions|values|groups|patterns|expanded|bulk|added|requestSeconds|changes|subscribers|changesHours|changesBytes)$/
+  /^(?:required|nullable|immutable|unique|index|trim|lowercase|onDelete|permissions|additionalProperties|indexes|register|sessionDays|sessions|cost|verifiedField|requireVerified|resetMinutes|cookie|sameSite|path|origins|claims|defaultLimit|maxLimit|bodyBytes|documentBytes|queryBytes|conditions|values|groups|patterns|expanded|bulk|added|requestSeconds|changes|subscribers|changesHours|changesBytes)$/
 
 describe('the published schema', () => {
   test('has all keys of a configuration', () => {

@@ -21,6 +21,7 @@ export type ErrorCode =
   | 'invalid_token'
   | 'invalid_credentials'
   | 'forbidden'
+  | 'cross_site'
   | 'not_found'
   | 'method_not_allowed'
   | 'request_timeout'

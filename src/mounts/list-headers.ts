@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 
 type Headers = { readonly [name: string]: string }
 
@@ -32,12 +32,13 @@ const STORING: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns the headers to send. A list of the service is appended to the list that the host has already set,
- * `Cache-Control` is joined with that of the host, and any other header replaces that of the host.
+ * Returns the headers to send. A list of the service is appended to the list that the host has already set, and so is a
+ * cookie; `Cache-Control` is joined with that of the host, and any other header replaces that of the host.
  */
-export function addToLists(response: ServerResponse, headers: Headers): Headers {
-  const added = Object.entries(headers).map(([name, ours]): [string, string] => {
+export function addToLists(response: ServerResponse, headers: Headers): OutgoingHttpHeaders {
+  const added = Object.entries(headers).map(([name, ours]): [string, string | string[]] => {
     const theirs = [response.getHeader(name) ?? []].flat().map(String)
+    if (name === 'set-cookie') return [name, [...theirs, ours]]
     if (NAMES.has(name)) return [name, joinNames([...theirs, ours])]
     if (ENTRIES.has(name)) return [name, [...theirs, ours].join(', ')]
     return [name, name === 'cache-control' ? joinDirectives(theirs, ours) : ours]

@@ -8,6 +8,7 @@ import {
   isEndless,
   isRead,
   isStream,
+  MOUNTED,
   type PlainEdge,
   RESPOND,
   type Text,
@@ -445,7 +446,7 @@ function toWebRequest(request: IncomingMessage, target: string): Request {
   const method = /^(?:connect|trace|track)$/i.test(request.method ?? '') ? 'GET' : (request.method ?? 'GET')
   const made = new Request(`http://localhost${target}`, { method, headers })
   originals.set(made, request)
-  return made
+  return Object.assign(made, { [MOUNTED]: true })
 }
 
 const originals = new WeakMap<Request, IncomingMessage>()

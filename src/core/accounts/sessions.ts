@@ -41,6 +41,23 @@ export const resumeSession = (
   { id, user }: Pick<Session, 'id'> & Partial<Session>,
 ): MaybePromise<InSession> => findHeld({ by, store, auth, id, userId: user?._id })
 
+/**
+ * Whether a session has ended, also by a write that was just made. If the storage fails, the session counts as not
+ * ended.
+ */
+export async function hasEnded(
+  by: SessionSources & Pick<Service, 'beside'>,
+  auth: AuthPlan,
+  session: Pick<Session, 'id'>,
+): Promise<boolean> {
+  try {
+    await resumeSession(by, by.beside, auth, { id: session.id })
+    return false
+  } catch (thrown) {
+    return isRefusal(thrown)
+  }
+}
+
 interface SoughtSession {
   readonly by: SessionSources
   readonly store: Store

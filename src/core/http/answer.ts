@@ -15,6 +15,8 @@ export interface IncomingRequest {
   readonly mountPath: string
   /** The client's address, if the edge knows it. It never comes from a header. */
   readonly clientAddress: string | undefined
+  /** The origin of the service in the URL of the request; absent if the edge does not know the URL. */
+  readonly ownOrigin?: string | undefined
   /**
    * Returns a header by its name in lower case. The values of several headers with the same name are joined by commas.
    */
@@ -87,6 +89,12 @@ export const NO_HEADERS: Answer['headers'] = {}
  * global symbol registry, so that several copies of this package share it.
  */
 export const RESPOND = Symbol.for('collection-service.respond')
+
+/**
+ * The key that marks a web-standard request that a mount has created from another one. Its URL does not have the origin
+ * of the service.
+ */
+export const MOUNTED = Symbol.for('collection-service.mounted')
 
 /** The part of a handler that a mount uses. */
 export interface PlainEdge {

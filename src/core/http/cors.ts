@@ -35,7 +35,7 @@ const ALLOWED: readonly string[] = [
   'baggage',
 ]
 
-/** Creates the headers that let pages of other origins read responses; credentials are never allowed. */
+/** Creates the headers that let pages of other origins read responses. */
 export interface Cors {
   /** Returns the headers of a response to a page of `origin`. */
   answer(origin: string | undefined): Headers
@@ -45,8 +45,14 @@ export interface Cors {
   readonly varies: boolean
 }
 
-/** Compiles the option `cors`; returns `undefined` if no other origin may read responses. */
-export function createCors(cors: ServiceOptions['cors']): Cors | undefined {
+/**
+ * Compiles the option `cors`; returns `undefined` if no other origin may read responses. `trusted` are the origins
+ * whose pages may use the cookie of sessions: only they may send credentials.
+ */
+export function createCors(
+  cors: ServiceOptions['cors'],
+  trusted: ReadonlySet<string> | undefined,
+): Cors | undefined {
   const { origins = [], headers = [] } = cors ?? {}
   if (origins.length === 0) return undefined
   const allowedHeaders = [...ALLOWED, ...headers].join(', ')
@@ -57,6 +63,12 @@ export function createCors(cors: ServiceOptions['cors']): Cors | undefined {
   }
   return {
     answer(origin) {
+      if (origin !== undefined && trusted?.has(origin))
+        return {
+          'access-control-allow-origin': origin,
+          'access-control-allow-credentials': 'true',
+          'access-control-expose-headers': EXPOSED,
+        }
       const allow = allowed(origin)
       if (allow === undefined) return NONE
       return { 'access-control-allow-origin': allow, 'access-control-expose-headers': EXPOSED }
@@ -69,6 +81,6 @@ export function createCors(cors: ServiceOptions['cors']): Cors | undefined {
         'access-control-max-age': '600',
       }
     },
-    varies: origins !== '*',
+    varies: origins !== '*' || (trusted !== undefined && trusted.size > 0),
   }
 }

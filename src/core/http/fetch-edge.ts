@@ -10,6 +10,7 @@ import {
   isEndless,
   isRead,
   isStream,
+  MOUNTED,
   type Respond,
   type TextStream,
   tooLarge,
@@ -107,7 +108,16 @@ function readRequest(request: Partial<Request> | null | undefined): FetchRequest
   if (typeof method !== 'string' || typeof url !== 'string' || typeof headers?.get !== 'function')
     return undefined
   const target = targetOf(url)
-  return target === undefined ? undefined : new FetchRequest(request as Request, headers, method, target)
+  return target === undefined
+    ? undefined
+    : new FetchRequest(request as Request, { method, url, headers }, target)
+}
+
+/** The parts of a request that were read from the host's object. */
+interface RequestParts {
+  readonly method: string
+  readonly url: string
+  readonly headers: Pick<Headers, 'get'>
 }
 
 /**
@@ -115,6 +125,7 @@ function readRequest(request: Partial<Request> | null | undefined): FetchRequest
  */
 class FetchRequest implements IncomingRequest {
   readonly #request: Request
+  readonly #url: string
   readonly #headers: Pick<Headers, 'get'>
   readonly method: string
   readonly target: string
@@ -122,11 +133,16 @@ class FetchRequest implements IncomingRequest {
   readonly clientAddress = undefined
   #body: 'unread' | 'arriving' | 'whole' = 'unread'
 
-  constructor(request: Request, headers: Pick<Headers, 'get'>, method: string, target: string) {
+  constructor(request: Request, { method, url, headers }: RequestParts, target: string) {
     this.#request = request
+    this.#url = url
     this.#headers = headers
     this.method = method
     this.target = target
+  }
+
+  get ownOrigin(): string | undefined {
+    return MOUNTED in this.#request || !URL.canParse(this.#url) ? undefined : new URL(this.#url).origin
   }
 
   header(name: string): string | undefined {

@@ -1,4 +1,4 @@
-import { isServiceError } from '../errors.js'
+import { type ErrorCode, isServiceError } from '../errors.js'
 import { suggest } from '../fields/schema/names.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import { isRole } from '../permissions/grants.js'
@@ -63,11 +63,14 @@ export function createIdentifyRequest(
         return caller && show(caller)
       })
     } catch (thrown) {
-      if (isServiceError(thrown) && thrown.code === 'invalid_token') return null
+      if (isServiceError(thrown) && UNKNOWN.includes(thrown.code)) return null
       throw thrown
     }
   }
 }
+
+/** The codes of errors that say that a request has no caller. */
+const UNKNOWN: readonly ErrorCode[] = ['invalid_token', 'cross_site']
 
 function unknownClaim(name: string, names: readonly string[]): TypeError {
   const known = names.length > 0 ? ` declared: ${names.join(', ')}` : ' it declares none'

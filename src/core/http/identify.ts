@@ -5,13 +5,15 @@ import { isCreator } from '../documents/write/new-document.js'
 import { isStorableText } from '../json/domain.js'
 import { isObject } from '../json/own-properties.js'
 import { fromHost, type KnownCaller } from '../permissions/caller.js'
+import { whenReady } from '../promises.js'
 import type { Service } from '../request/call.js'
 import type { Deadline } from '../request/deadline.js'
 import type { InSession } from '../request/kept-sessions.js'
-import { invalidToken } from '../request/refusals.js'
+import { crossSite, invalidToken } from '../request/refusals.js'
 import type { Store } from '../request/store.js'
 import type { Caller, MaybePromise, ServiceOptions } from '../types.js'
 import type { IncomingRequest } from './answer.js'
+import { isCrossSite, readCookie, type SentCookie } from './session-cookie.js'
 
 /** The sender of a request. `session` is set if a token of the service identifies the sender. */
 export interface Identity {
@@ -21,13 +23,21 @@ export interface Identity {
   readonly claims?: InSession['claims']
   /** Whether it is the host's own code with full rights. Default false. */
   readonly isSystem?: boolean
+  /** The cookie that identified the sender, if one did. */
+  readonly cookie?: SentCookie
+}
+
+/** The parts of a service and an endpoint that identifying a sender needs. */
+interface IdentifyBy {
+  readonly deadline: Deadline
+  readonly store: Store
+  readonly along?: Along | undefined
+  /** Whether the cookie of the service identifies nobody. Default false. */
+  readonly ignoresCookie?: boolean | undefined
 }
 
 /** Identifies the sender of a request. */
-export type Identify = (
-  incoming: IncomingRequest,
-  by: { readonly deadline: Deadline; readonly store: Store; readonly along?: Along | undefined },
-) => MaybePromise<Identity>
+export type Identify = (incoming: IncomingRequest, by: IdentifyBy) => MaybePromise<Identity>
 
 /** The identity of an anonymous request. */
 export const NOBODY: Identity = { caller: null, session: undefined }
@@ -40,8 +50,8 @@ const BEARER = /^bearer +(\S+) *$/i
 export type AskHost = (incoming: IncomingRequest) => Promise<KnownCaller | null>
 
 /**
- * Creates the function that identifies senders by the service's own tokens, by `ask`, or by both (CONTRACT.md §4, "Own
- * accounts"). Returns `undefined` if the service has neither.
+ * Creates the function that identifies senders by the service's own tokens, also in its cookie, by `ask`, or by both
+ * (CONTRACT.md §4, "Own accounts", "Sessions in cookies"). Returns `undefined` if the service has neither.
  */
 export function createIdentify(service: Service, ask: AskHost | undefined): Identify | undefined {
   const auth = service.accounts
@@ -51,9 +61,16 @@ export function createIdentify(service: Service, ask: AskHost | undefined): Iden
     deadline.enter('host')
     return ask(incoming).then(onHostsWord)
   }
-  return (incoming, { deadline, store, along }) => {
+  const cookiePlan = auth?.cookie
+  return (incoming, { deadline, store, along, ignoresCookie }) => {
     const header = auth ? incoming.header('authorization') : undefined
-    if (!auth || header === undefined) return askHost(incoming, deadline)
+    if (!auth || header === undefined) {
+      const cookie = cookiePlan && !ignoresCookie ? readCookie(cookiePlan, incoming) : undefined
+      if (!auth || !cookiePlan || !cookie) return askHost(incoming, deadline)
+      if (isCrossSite(cookiePlan, incoming)) throw crossSite()
+      const finding = findSession(service, store, auth, { token: cookie.token, along })
+      return whenReady(finding, (found): Identity => ({ ...found, cookie }))
+    }
     const [, token] = BEARER.exec(header) ?? []
     if (token === undefined) {
       if (ask && !/^bearer(?: |$)/i.test(header)) return askHost(incoming, deadline)

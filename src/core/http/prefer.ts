@@ -14,17 +14,21 @@ const PREFERENCE = new RegExp(
 export const APPLIED = { 'preference-applied': 'handling=strict' } as const
 
 /**
- * Whether a `Prefer` header contains `handling=strict`, which forbids dropping parts of a body (RFC 7240 §4.4). The
- * first `handling` counts. A malformed header has no effect.
+ * Returns the value of a preference, whose name is in lower case; `undefined` without it. The first preference of a name
+ * counts. A malformed header has no effect.
  */
-export function prefersStrict(header: string): boolean {
-  let handling: string | undefined
+export function readPreference(header: string, wanted: string): string | undefined {
+  let first: string | undefined
   for (let at = 0; at < header.length; at = PREFERENCE.lastIndex) {
     PREFERENCE.lastIndex = at
     const found = PREFERENCE.exec(header)
-    if (!found) return false
+    if (!found) return undefined
     const [, name = '', value = ''] = found
-    if (name.toLowerCase() === 'handling') handling ??= value
+    if (name.toLowerCase() === wanted) first ??= value
   }
-  return handling !== undefined && /^"?strict"?$/i.test(handling.replace(/\\(.)/g, '$1'))
+  return first?.replace(/\\(.)/g, '$1').replace(/^"|"$/g, '')
 }
+
+/** Whether a `Prefer` header contains `handling=strict`, which forbids dropping parts of a body (RFC 7240 §4.4). */
+export const prefersStrict = (header: string): boolean =>
+  readPreference(header, 'handling')?.toLowerCase() === 'strict'

@@ -10,6 +10,7 @@ const STATUS: { readonly [code in ErrorCode]: readonly [status: number, title: s
   invalid_token: [401, 'The token is not valid'],
   invalid_credentials: [401, 'The credentials are not valid'],
   forbidden: [403, 'Not allowed'],
+  cross_site: [403, 'The request comes from another site'],
   not_found: [404, 'Not found'],
   method_not_allowed: [405, 'The method is not allowed here'],
   request_timeout: [408, 'The request took too long to arrive'],

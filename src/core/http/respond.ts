@@ -1,10 +1,14 @@
+import { SESSIONS, type Session } from '../accounts/auth/sessions.js'
+import { hasEnded } from '../accounts/sessions.js'
+import type { CookiePlan } from '../config/plan.js'
 import { isServiceError, ServiceError } from '../errors.js'
+import { USERS } from '../fields/schema/names.js'
 import { isPromise, whenReady } from '../promises.js'
 import { NO_PARAMETERS, type ParameterName, parseQueryString } from '../query/query-string.js'
 import { Call, type CallRequest, type Service } from '../request/call.js'
 import { type Limit, RequestDeadline, waitUntilLate } from '../request/deadline.js'
 import { invalid, notFound } from '../request/refusals.js'
-import type { CreateStore, Store } from '../request/store.js'
+import type { CreateStore, NoteWrite, Store } from '../request/store.js'
 import type { Answering } from '../start/lifecycle.js'
 import type { Observe } from '../types/host.js'
 import type { JsonObject, MaybePromise, ServiceOptions } from '../types.js'
@@ -13,6 +17,7 @@ import {
   type IncomingRequest,
   isEndless,
   isStream,
+  NO_HEADERS,
   NO_STORE,
   type Respond,
   type TextStream,
@@ -28,6 +33,7 @@ import { internalError, isAnswerable, toProblem } from './problem.js'
 import { joinPrefix, type Routes, splitTarget } from './routes/find-route.js'
 import type { Endpoint, Mount, NamedByPath } from './routes/route.js'
 import { observeStream } from './send-stream.js'
+import { clearCookie, readCookie, type SentCookie } from './session-cookie.js'
 
 /** The parts that answering needs in addition to the service: callers, storage, streams and observers. */
 export interface RespondOptions extends Omit<Mount, 'accountPaths'> {
@@ -78,6 +84,7 @@ class Responder {
   readonly #service: Service
   readonly #options: RespondOptions
   readonly #cors: Cors | undefined
+  readonly #cookie: CookiePlan | undefined
   readonly #vary: string
   readonly #findPrefix: ReturnType<typeof createPrefix>
   readonly #mount: Mount
@@ -86,10 +93,11 @@ class Responder {
     const { host, routes, streams, describe, health, hasAccountRoutes } = options
     this.#service = service
     this.#options = options
-    this.#cors = createCors(host.cors)
+    this.#cookie = service.accounts?.cookie ?? undefined
+    this.#cors = createCors(host.cors, this.#cookie?.origins)
     this.#vary = [
       'Authorization',
-      ...(host.authenticate ? ['Cookie'] : []),
+      ...(host.authenticate || this.#cookie ? ['Cookie'] : []),
       ...(this.#cors?.varies ? ['Origin'] : []),
     ].join(', ')
     this.#findPrefix = createPrefix(options.basePath)
@@ -107,7 +115,11 @@ class Responder {
     let isGone = false
     // Error responses are never stored, whether or not the caller is signed in.
     const refuse = (thrown: unknown): Answer =>
-      this.#complete(incoming, addHeaders(this.#fail(thrown, isGone, observation), NO_STORE), observation)
+      this.#complete(
+        incoming,
+        addHeaders(this.#fail(thrown, { incoming, isGone, observation }), NO_STORE),
+        observation,
+      )
     try {
       const answered = whenReady(this.#answer(incoming, deadline, observation), (answer) => {
         this.#options.onAnswer?.()
@@ -163,12 +175,12 @@ class Responder {
     forwardedWarning.onRequest(incoming)
     deadline.caller = nameClient(host, incoming)
     const begin = (): MaybePromise<Answer> => {
-      const store = createStore(deadline, observation?.calls)
+      const store = createStore(deadline, observation?.calls, this.#cookie && request.noteWrite)
       if (!identify) return this.#run(request, store, NOBODY)
-      const { reads } = endpoint
+      const { reads, ignoresCookie } = endpoint
       const isRead = reads !== undefined && reads !== 'changes'
       const along = isRead ? this.#service.along.of(place.collection, reads) : undefined
-      return whenReady(identify(incoming, { deadline, store, along }), (identity) =>
+      return whenReady(identify(incoming, { deadline, store, along, ignoresCookie }), (identity) =>
         this.#run(request, store, identity),
       )
     }
@@ -181,6 +193,7 @@ class Responder {
     const { endpoint, place, incoming, deadline, observation } = request
     const { caller, session, claims, isSystem = false } = identity
     observation?.identify(identity)
+    request.cookie = identity.cookie
     const own = caller === null ? store : store.by(caller.id)
     if (caller !== null) deadline.caller = nameUser(caller.id)
     const prefer = endpoint.mayIgnore ? incoming.header('prefer') : undefined
@@ -200,7 +213,10 @@ class Responder {
     if (isPublic && !isStrict) return answered
     return whenReady(answered, (theirs) => {
       const applied = isStrict ? addHeaders(theirs, APPLIED) : theirs
-      return isPublic ? applied : forbidStoring(applied)
+      const answer = isPublic ? applied : forbidStoring(applied)
+      return request.cookie && session && request.wroteAccounts
+        ? this.#clearEnded(answer, request, session)
+        : answer
     })
   }
 
@@ -210,7 +226,7 @@ class Responder {
     return { status: 204, headers: { allow, ...granted }, body: null }
   }
 
-  #fail(thrown: unknown, isGone: boolean, observation: Observation | undefined): Answer {
+  #fail(thrown: unknown, { incoming, isGone, observation }: FailedRequest): Answer {
     const { logger } = this.#service
     const requestId = idOf(observation)
     try {
@@ -222,7 +238,7 @@ class Responder {
         if (thrown.cause !== undefined) {
           logger.error(`request failed: ${thrown.code}`, { requestId, cause: thrown.cause })
         }
-        return problem
+        return thrown.code === 'invalid_token' ? addHeaders(problem, this.#clearSent(incoming)) : problem
       }
     } catch {
       // Reading the thrown value throws as well, so this counts as an internal error.
@@ -230,6 +246,23 @@ class Responder {
     observation?.fail('internal_error')
     logger.error('request failed', { requestId, cause: thrown })
     return toProblem(internalError(), requestId)
+  }
+
+  /** Returns the header that removes the cookie of a request that no session belongs to. */
+  #clearSent(incoming: IncomingRequest): Answer['headers'] {
+    const plan = this.#cookie
+    if (!plan || incoming.header('authorization') !== undefined) return NO_HEADERS
+    const sent = readCookie(plan, incoming)
+    return sent ? { 'set-cookie': clearCookie(plan, sent, incoming) } : NO_HEADERS
+  }
+
+  /** Removes the cookie of a request if its write has ended the session. */
+  #clearEnded(answer: Answer, { incoming }: EndpointRequest, session: Session): MaybePromise<Answer> {
+    const { accounts } = this.#service
+    if (!accounts || answer.headers['set-cookie'] !== undefined) return answer
+    return hasEnded(this.#service, accounts, session).then((isOver) =>
+      isOver ? addHeaders(answer, this.#clearSent(incoming)) : answer,
+    )
   }
 
   #complete(
@@ -243,6 +276,7 @@ class Responder {
         { 'x-content-type-options': 'nosniff', vary: this.#vary, ...REVALIDATE },
         this.#cors?.answer(incoming.header('origin')),
         headers,
+        this.#cookie && privately(headers),
       ),
       body: isStream(body) ? this.#follow(incoming, body, observation) : body,
     }
@@ -272,8 +306,19 @@ class Responder {
   }
 }
 
+/** A request whose handling has thrown an error. */
+interface FailedRequest {
+  readonly incoming: IncomingRequest
+  /** Whether the client has disconnected. */
+  readonly isGone: boolean
+  readonly observation: Observation | undefined
+}
+
 /** A class, so that a request does not create a function for each of its methods. */
 class EndpointRequest implements CallRequest {
+  cookie: SentCookie | undefined
+  /** Whether the request has written sessions or accounts, so that its own session may have ended. */
+  wroteAccounts = false
   readonly incoming: IncomingRequest
   readonly prefix: string
   readonly query: string
@@ -309,6 +354,13 @@ class EndpointRequest implements CallRequest {
     return this.incoming.header(name)
   }
 
+  get noteWrite(): NoteWrite {
+    return (steps) => {
+      if (steps.some(({ in: collection }) => collection === SESSIONS || collection === USERS))
+        this.wroteAccounts = true
+    }
+  }
+
   client(): string | undefined {
     const { host, forwardedWarning } = this.#options
     forwardedWarning.onUse(this.incoming)
@@ -326,8 +378,9 @@ class EndpointRequest implements CallRequest {
     const { limits } = this.#service.plan
     parseQueryString(query, NO_PARAMETERS, limits)
     checkMediaType(incoming.header('content-type'), incoming.header('content-encoding'), {
-      // If the host identifies callers, a body must have a JSON media type: `text/plain` or no type is rejected.
-      onlyJson: host.authenticate !== undefined,
+      // If the host or a cookie identifies callers, a body must have a JSON media type: `text/plain` or no type is
+      // rejected.
+      onlyJson: host.authenticate !== undefined || this.cookie !== undefined,
     })
     deadline.enter('body')
     return whenReady(incoming.readBody(limits.bodyBytes, deadline), (bytes) => {
@@ -377,6 +430,14 @@ const addHeaders = ({ status, headers: own, body }: Answer, headers: Answer['hea
   headers: Object.assign({}, own, headers),
   body,
 })
+
+/** Forbids shared caches to keep a response that none may store, because some of them read `private` alone. */
+const privately = (headers: Answer['headers']): Answer['headers'] | undefined => {
+  const control = headers['cache-control']
+  return control?.startsWith(NO_STORE['cache-control'])
+    ? { 'cache-control': `private, ${control}` }
+    : undefined
+}
 
 /** Forbids storing the response to a known caller. A response that already forbids it is returned unchanged. */
 const forbidStoring = (answer: Answer): Answer =>

@@ -133,6 +133,8 @@ export interface CallRequest {
   header(name: string): string | undefined
   /** Returns the client's address; `undefined` if it is unknown. */
   client(): string | undefined
+  /** The cookie that identified the sender, if one did. */
+  readonly cookie?: { readonly name: string } | undefined
   /** Identifies the sender again by the host's `authenticate`; absent if the host has set none. */
   readonly askHost?: (() => Promise<KnownCaller | null>) | undefined
   /**

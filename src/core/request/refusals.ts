@@ -115,6 +115,13 @@ export const invalidToken = (): ServiceError =>
     'The token is malformed or expired, or its session has ended. Sign in again.',
   )
 
+/** Creates the error for a write of another site with a cookie. It is the same whether or not the cookie is a session. */
+export const crossSite = (): ServiceError =>
+  new ServiceError(
+    'cross_site',
+    'Only pages of this service, and of origins that it trusts, may write with its cookie.',
+  )
+
 /** The codes of errors that report a failure of the service. All other errors are decisions about the request. */
 const FAILURES: readonly string[] = ['internal_error', 'overloaded', 'storage_unavailable', 'outcome_unknown']
 

@@ -222,8 +222,11 @@ export const createLog =
 /** The maximum number of attempts at one write (CONTRACT.md §2, "Concurrency"). */
 const MAX_ATTEMPTS = 10
 
-/** Creates a store that works until a deadline. Its storage calls are recorded in `calls`. */
-export type CreateStore = (deadline: Deadline, calls?: StorageCalls) => Store
+/** Called with the steps of each write that has taken effect. */
+export type NoteWrite = (steps: readonly WriteStep[]) => void
+
+/** Creates a store that works until a deadline. Its storage calls are recorded in `calls`, its writes by `noteWrite`. */
+export type CreateStore = (deadline: Deadline, calls?: StorageCalls, noteWrite?: NoteWrite) => Store
 
 /** Whether the last write to the storage failed, in contrast to one that was made or that its steps rejected. */
 export class LastWrite {
@@ -239,6 +242,8 @@ export class LastWrite {
 interface SharedParts {
   readonly turns: Turns
   readonly lastWrite: LastWrite
+  /** Only set for the stores of one request. */
+  readonly noteWrite?: NoteWrite
 }
 
 /**
@@ -247,8 +252,12 @@ interface SharedParts {
  */
 export function createStores(adapter: StorageAdapter, lastWrite = new LastWrite()): CreateStore {
   const shared: SharedParts = { turns: new Turns(), lastWrite }
-  return (deadline, calls) =>
-    new DeadlineStore(calls ? observeStorage(adapter, calls) : adapter, deadline, shared)
+  return (deadline, calls, noteWrite) =>
+    new DeadlineStore(
+      calls ? observeStorage(adapter, calls) : adapter,
+      deadline,
+      noteWrite ? { ...shared, noteWrite } : shared,
+    )
 }
 
 /** Creates a store of `adapter` that works until `deadline`, with queues of its own. */
@@ -317,7 +326,7 @@ class DeadlineStore implements Store {
   #try<T>(attempt: () => MaybePromise<Attempt<T>>, last?: Lost): MaybePromise<T | Lost> {
     return whenReady(attempt(), (attempted) => {
       const { steps, agreements = NONE, done, isTrial = false } = attempted
-      const { turns, lastWrite } = this.#shared
+      const { turns, lastWrite, noteWrite } = this.#shared
       if (steps.length === 0) return done
       const judging = agreements.filter(({ step }) => step)
       const all = judging.length === 0 ? steps : [...steps, ...judging.flatMap(({ step }) => step ?? [])]
@@ -337,6 +346,7 @@ class DeadlineStore implements Store {
         (result) => {
           lastWrite.hasFailed = false
           if (result.ok) {
+            noteWrite?.(all)
             attempted.after?.()
             return done
           }

@@ -17,7 +17,7 @@ import type { DescribeOperation, OperationDescription, OperationPlace } from './
 import { OF_SERVICE } from './operations/service.js'
 import { referToParameters } from './parameters.js'
 import { ALWAYS, describeProblems, OF_ALL_WRITES, WITH_BODY } from './problems.js'
-import { createScope, type DescribedService, type DescriptionScope } from './scope.js'
+import { createScope, type DescribedService, type DescriptionScope, findCookie } from './scope.js'
 
 /** An OpenAPI document. */
 export interface ApiDocument {
@@ -257,7 +257,7 @@ function describeSpot(
           },
         }
       : {}),
-    responses: answersOf(scope, operation),
+    responses: answersOf(scope, operation, spot),
     ...askFor(operation, scope.service),
   }
   return [[method.toLowerCase(), described]]
@@ -266,7 +266,7 @@ function describeSpot(
 /** Describes the possible responses to a reader, by status; `undefined` if the reader has no right to the operation. */
 export function describeResponses(scope: DescriptionScope, spot: Spot): JsonSchema | undefined {
   const operation = findOperation(scope, spot)
-  return operation && answersOf(scope, operation)
+  return operation && answersOf(scope, operation, spot)
 }
 
 /** Describes an operation. The cast is safe, because `collection` and `auth` are read only if the path has them. */
@@ -276,10 +276,16 @@ const findOperation = (
 ): OperationDescription | undefined =>
   descriptionOf(form, nameOperation(method, form))(scope, { endpoint, ...place } as OperationPlace)
 
-function answersOf(scope: DescriptionScope, operation: OperationDescription): JsonSchema {
+function answersOf(
+  scope: DescriptionScope,
+  operation: OperationDescription,
+  { method, endpoint }: Spot,
+): JsonSchema {
+  const mayBeCrossSite = findCookie(scope.service) && method !== 'GET' && !endpoint.ignoresCookie
   const problems: readonly ErrorCode[] = [
     ...ALWAYS,
     ...(scope.service.hasAccountRoutes ? (['invalid_token'] as const) : []),
+    ...(mayBeCrossSite ? (['cross_site'] as const) : []),
     ...(operation.body ? WITH_BODY : []),
     ...(operation.problems ?? []),
   ]
@@ -302,14 +308,12 @@ function descriptionOf(form: string, name: string): DescribeOperation {
   return describe
 }
 
-const describeSecurity = ({
-  hasAccountRoutes,
-  hasHost,
-}: DescribedService): { readonly [name: string]: JsonSchema } => ({
-  ...(hasAccountRoutes
+const describeSecurity = (service: DescribedService): { readonly [name: string]: JsonSchema } => ({
+  ...(service.hasAccountRoutes
     ? { session: { type: 'http', scheme: 'bearer', description: 'The token from a login.' } }
     : {}),
-  ...(hasHost
+  ...describeCookie(service),
+  ...(service.hasHost
     ? {
         host: {
           type: 'apiKey',
@@ -322,9 +326,19 @@ const describeSecurity = ({
     : {}),
 })
 
+function describeCookie(service: DescribedService): { readonly [name: string]: JsonSchema } {
+  const cookie = findCookie(service)
+  const description =
+    'The token from a login whose response set this cookie. A page of another origin may not write with it.'
+  return cookie ? { cookie: { type: 'apiKey', in: 'cookie', name: cookie.name, description } } : {}
+}
+
+/** The ways to send a token that the service issued. */
+const OF_SESSIONS: readonly string[] = ['session', 'cookie']
+
 function askFor({ asker }: OperationDescription, service: DescribedService): JsonSchema {
   const ways = Object.keys(describeSecurity(service))
-    .filter((name) => asker !== 'session' || name === 'session')
+    .filter((name) => asker !== 'session' || OF_SESSIONS.includes(name))
     .map((name) => ({ [name]: [] }))
   if (ways.length === 0) return {}
   return { security: asker === undefined ? [{}, ...ways] : ways }

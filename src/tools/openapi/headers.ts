@@ -25,6 +25,7 @@ export const HEADERS = {
     'The properties of the body that were dropped, as a list of strings (RFC 9651).',
   ),
   'Preference-Applied': text('`handling=strict`, if requested by `Prefer`.'),
+  'Set-Cookie': text('The session, if the request asks for it in a cookie. The body then has no `token`.'),
   'WWW-Authenticate': text('The scheme `Bearer`.'),
   'Retry-After': { description: 'The seconds to wait before the next attempt.', schema: { type: 'integer' } },
 } as const satisfies { readonly [name: string]: JsonSchema }

@@ -1,4 +1,4 @@
-import type { Collection } from '../../core/config/plan.js'
+import type { Collection, CookiePlan } from '../../core/config/plan.js'
 import { SYSTEM_FIELD_PLANS } from '../../core/fields/compile-fields.js'
 import type { Field } from '../../core/fields/field-type.js'
 import { USERS } from '../../core/fields/schema/names.js'
@@ -20,6 +20,10 @@ export interface DescribedService extends Pick<Service, 'plan' | 'accounts' | 'd
   /** Whether the host has hooks, which may reject writes. */
   readonly hasHooks: boolean
 }
+
+/** Returns the cookie of sessions; `undefined` if sessions are not in cookies. */
+export const findCookie = ({ hasAccountRoutes, accounts }: DescribedService): CookiePlan | undefined =>
+  (hasAccountRoutes && accounts?.cookie) || undefined
 
 /** The service, the reader to whom it is described, and the components that were referred to so far. */
 export interface DescriptionScope {

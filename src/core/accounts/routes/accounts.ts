@@ -1,8 +1,9 @@
 import type { AuthPlan } from '../../config/plan.js'
 import type { Fault } from '../../errors.js'
 import { envelope } from '../../fields/schema/envelope.js'
-import { answerJson, NO_STORE, NOTHING, tellIgnored } from '../../http/answer.js'
+import { type Answer, answerJson, NO_HEADERS, NO_STORE, NOTHING, tellIgnored } from '../../http/answer.js'
 import type { Endpoint } from '../../http/routes/route.js'
+import { issueCookie } from '../../http/session-cookie.js'
 import { whenReady } from '../../promises.js'
 import { PARAMETERS, readSessionPage, writePlace } from '../../query/paging/session-page.js'
 import { authorizeRegistration } from '../../request/authorize.js'
@@ -19,7 +20,7 @@ import {
 } from '../delivery/request.js'
 import { resetSecret, verify as verifyIdentifier } from '../delivery/verify.js'
 import { endNamedSession, listSessions } from '../list-sessions.js'
-import { login as signIn } from '../login.js'
+import { type SignedIn, login as signIn } from '../login.js'
 import { register as signUp } from '../register.js'
 import { endAllSessions, endSession } from '../sessions.js'
 import { showAccount } from '../show-account.js'
@@ -50,19 +51,39 @@ function requireSession({ session }: Call): Session {
   return session
 }
 
+/**
+ * Returns the response with a new session. Its token is in the body or, if the request asks for that or a cookie
+ * identified it, in a cookie.
+ */
+function answerSession(
+  { request, service }: Call,
+  { cookie: plan }: AuthPlan,
+  signedIn: SignedIn,
+  { status = 200, headers = NO_HEADERS }: Partial<Pick<Answer, 'status' | 'headers'>> = {},
+): Answer {
+  const cookie = plan && issueCookie(plan, { request, renewed: request.cookie }, signedIn, service.now())
+  if (!cookie) return answerJson(status, signedIn, { ...NO_STORE, ...headers })
+  const { token: _, ...shown } = signedIn
+  return answerJson(status, shown, { ...NO_STORE, ...headers, 'set-cookie': cookie })
+}
+
 /** `POST /auth/register`. */
 export const register: Endpoint<'auth'> = {
   mayIgnore: true,
+  ignoresCookie: true,
   async run(call, { auth }) {
     authorizeRegistration(call)
     const { account, ignored } = await signUp(call, auth, await call.request.readBody())
     const headers = tellIgnored(ignored)
-    return account ? answerJson(201, account, { ...NO_STORE, ...headers }) : answerJson(202, {}, headers)
+    return account
+      ? answerSession(call, auth, account, { status: 201, headers })
+      : answerJson(202, {}, headers)
   },
 }
 
 /** `POST /auth/login`. */
 export const login: Endpoint<'auth'> = {
+  ignoresCookie: true,
   envelope({ accounts }) {
     const names = accounts ? [accounts.identifier.name, accounts.secret.name] : []
     return envelope(Object.fromEntries(names.map((name) => [name, TEXT])))
@@ -71,7 +92,7 @@ export const login: Endpoint<'auth'> = {
     const body = await call.request.readBody()
     const [identifier, secret] = [auth.identifier, auth.secret].map(({ name }) => String(body[name]))
     const credentials = { identifier: identifier ?? '', secret: secret ?? '', client: call.request.client() }
-    return answerJson(200, await signIn(call, auth, credentials), NO_STORE)
+    return answerSession(call, auth, await signIn(call, auth, credentials))
   },
 }
 
@@ -82,7 +103,7 @@ export const changeSecret: Endpoint<'auth'> = {
   async run(call, { auth }) {
     const session = requireSession(call)
     const renewed = await renewSecret(call, auth, session, await readChange(call))
-    return answerJson(200, renewed, NO_STORE)
+    return call.request.cookie ? answerSession(call, auth, renewed) : answerJson(200, renewed, NO_STORE)
   },
 }
 
@@ -144,6 +165,7 @@ export const me: Endpoint<'auth'> = {
  * up.
  */
 const requesting = (kind: TokenRequest['kind']): Endpoint<'auth'> => ({
+  ignoresCookie: true,
   envelope: ({ accounts }) => envelope(accounts ? { [accounts.identifier.name]: TEXT } : {}),
   async run(call, { auth }) {
     const body = await call.request.readBody()
@@ -161,17 +183,19 @@ export const requestVerification = requesting('verification')
 
 /** `POST /auth/reset`. */
 export const reset: Endpoint<'auth'> = {
+  ignoresCookie: true,
   envelope: () => envelope({ token: TEXT, new: TEXT }),
   judge: judgeSecret,
   async run(call, { auth }) {
     const { token, new: next } = await call.request.readBody()
     const signedIn = await resetSecret(call, auth, { token: String(token), next: String(next) })
-    return answerJson(200, signedIn, NO_STORE)
+    return answerSession(call, auth, signedIn)
   },
 }
 
 /** `POST /auth/verify`. */
 export const verify: Endpoint<'auth'> = {
+  ignoresCookie: true,
   envelope: () => envelope({ token: TEXT, current: TEXT }),
   async run(call, { auth }) {
     const { token, current } = await call.request.readBody()

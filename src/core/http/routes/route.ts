@@ -78,6 +78,8 @@ export interface Endpoint<Named extends keyof NamedByPath = never> {
    * Whether the endpoint answers even if the storage is not open, for an anonymous caller. The sender is not identified.
    */
   readonly isApart?: boolean
+  /** Whether the cookie of the service does not identify the sender, because the endpoint begins a session or needs none. */
+  readonly ignoresCookie?: boolean
   /** The level of the body at which documents begin. Default: the body itself is a document. */
   readonly depth?: number
   /** Answers the request. Errors come in the order of CONTRACT.md §2. */

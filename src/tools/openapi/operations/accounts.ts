@@ -3,10 +3,11 @@ import type { ErrorCode } from '../../../core/errors.js'
 import type { JsonSchema } from '../../../core/json/json-schema.js'
 import { MAX_SESSIONS } from '../../../core/query/paging/session-page.js'
 import { ruleToRegister } from '../../../core/request/authorize.js'
+import type { HeaderName } from '../headers.js'
 import { describeBody } from '../schemas/bodies.js'
 import { describeShown, isOpen } from '../schemas/documents.js'
 import { describeValue } from '../schemas/value-schema.js'
-import { type DescriptionScope, SYSTEM, valueOptions } from '../scope.js'
+import { type DescriptionScope, findCookie, SYSTEM, valueOptions } from '../scope.js'
 import {
   answer,
   type DescribeOperation,
@@ -16,6 +17,7 @@ import {
   type OperationDescription,
   type OperationPlace,
   PREFER,
+  PREFER_COOKIE,
 } from './operation.js'
 
 /**
@@ -53,7 +55,7 @@ const referToSignedIn = (scope: DescriptionScope, auth: AuthPlan): JsonSchema =>
       token: { type: 'string', description: 'Send it as `Authorization: Bearer <token>`.' },
       expiresAt: { type: 'string', format: 'date-time' },
     },
-    required: ['user', 'token', 'expiresAt'],
+    required: ['user', ...(findCookie(scope.service) ? [] : ['token']), 'expiresAt'],
     additionalProperties: false,
   }))
 
@@ -107,12 +109,17 @@ const describeNew = (
 
 const signsIn = (
   scope: DescriptionScope,
-  { auth }: OperationPlace,
+  { auth, endpoint }: OperationPlace,
   operation: Omit<OperationDescription, 'answers'>,
 ): OperationDescription => ({
   ...operation,
-  answers: { 200: answer(scope, 'Signed in.', referToSignedIn(scope, auth)) },
+  ...(findCookie(scope.service) && endpoint.ignoresCookie ? { parameters: [PREFER_COOKIE] } : {}),
+  answers: { 200: answer(scope, 'Signed in.', referToSignedIn(scope, auth), ofCookie(scope)) },
 })
+
+/** The response headers of requests that begin a session. */
+const ofCookie = ({ service }: DescriptionScope): readonly HeaderName[] =>
+  findCookie(service) ? ['Set-Cookie'] : []
 
 const register: DescribeOperation = (scope, { auth }) => {
   const body = describeRegistration(scope, auth)
@@ -130,7 +137,12 @@ const register: DescribeOperation = (scope, { auth }) => {
               OF_IGNORING,
             ),
           }
-        : { 201: answer(scope, 'Signed in.', referToSignedIn(scope, auth), OF_IGNORING) },
+        : {
+            201: answer(scope, 'Signed in.', referToSignedIn(scope, auth), [
+              ...OF_IGNORING,
+              ...ofCookie(scope),
+            ]),
+          },
       problems: ['forbidden', 'unique_violation', 'document_too_large', 'outcome_unknown', 'refused'],
     }
   )

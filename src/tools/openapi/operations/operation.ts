@@ -78,6 +78,12 @@ export const PREFER = header(
   'With `handling=strict`, a property that would be dropped is a validation error with the code `ignored`, and nothing is stored.',
 )
 
+/** The request header that asks for a session in a cookie. */
+export const PREFER_COOKIE = header(
+  'Prefer',
+  'With `session=cookie`, the token is set as a cookie; with `session=token`, it is in the body. Default: a cookie for pages of this origin and of trusted ones.',
+)
+
 /** The response headers of requests whose bodies may have properties that are dropped. */
 export const OF_IGNORING: readonly HeaderName[] = ['Ignored-Properties', 'Preference-Applied']
 

@@ -2,7 +2,13 @@ import { Agent } from 'node:http'
 import { expect, test } from 'vitest'
 import { toNodeHandler } from '../../src/mounts/node.js'
 import { call, useListen } from '../mounts/support/node.js'
-import { COOKIE_CONFIG, COOKIE_OPTIONS, checkCookies, fetchEdge } from '../support/cookie-laws.js'
+import {
+  COOKIE_CONFIG,
+  COOKIE_OPTIONS,
+  checkCookies,
+  checkIssued,
+  fetchEdge,
+} from '../support/cookie-laws.js'
 import { createTestService } from '../support/service.js'
 
 // CONTRACT.md §4, "Sessions in cookies"
@@ -34,3 +40,7 @@ test('the same under the Node mount, where the service knows no origin of its ow
   expect(await checkCookies(service, edge)).toBe(ALL)
   agent.destroy()
 }, 300_000)
+
+test('every combination of site, origin and preference gets a cookie or a token, as the contract says', async () => {
+  expect(await checkIssued(createTestService(COOKIE_CONFIG, COOKIE_OPTIONS))).toBe(7 * 6 * 5)
+})

@@ -16,6 +16,7 @@ export const COOKIE_CONFIG = {
         email: { type: 'string', unique: true, required: true },
         password: { type: 'hash', required: true },
       },
+      permissions: { owner: { read: true, delete: true } },
     },
     open: { schema: { text: { type: 'string' } }, permissions: { '*': { create: true, read: true } } },
     marks: {
@@ -213,3 +214,66 @@ export const fetchEdge = ({ handler }: Pick<TestService, 'handler'>, every = 1):
     return { status: answer.status, text: await answer.text(), header: (name) => answer.headers.get(name) }
   },
 })
+
+const PREFERENCES = [
+  undefined,
+  'session=cookie',
+  'session=token',
+  'session=x',
+  'handling=strict, SESSION="cookie"',
+]
+
+/** Checks which logins get a cookie, and that each way to end its session clears it. Returns how many logins were sent. */
+export async function checkIssued({ send }: Pick<TestService, 'send'>): Promise<number> {
+  const account = { email: 'eve@example.org', password: 'secret-1' }
+  const { body: first } = await send('POST /auth/register', { body: account })
+  const login = async (headers: { readonly [name: string]: string }) =>
+    send('POST /auth/login', { headers, body: account })
+  let sent = 0
+  for (const site of SITES)
+    for (const origin of [undefined, 'http://service.test', APP, OTHER, 'null', 'http://localhost:1'])
+      for (const prefer of PREFERENCES) {
+        const { status, body, headers } = await login({
+          ...(site === undefined ? {} : { 'sec-fetch-site': site }),
+          ...(origin === undefined ? {} : { origin }),
+          ...(prefer === undefined ? {} : { prefer }),
+        })
+        const isPreferred = prefer?.toLowerCase().includes('cookie')
+        const isAsked =
+          prefer !== 'session=token' && (isPreferred || site === 'same-origin' || origin === APP)
+        const isLocal = origin === 'http://localhost:1'
+        const [name, secure] = isLocal ? ['session', ''] : [NAME, 'Secure; ']
+        const form = `${name}=T; HttpOnly; ${secure}SameSite=Lax; Path=/; Max-Age=N`
+        const shape = headers
+          .get('set-cookie')
+          ?.replace(/=[\w-]{43};/, '=T;')
+          .replace(/\d+$/, 'N')
+        expect([status, 'token' in body, shape], JSON.stringify([site, origin, prefer])).toEqual([
+          200,
+          !isAsked,
+          isAsked ? form : undefined,
+        ])
+        sent += 1
+      }
+  const same = { 'sec-fetch-site': 'same-origin' }
+  const enter = async () => ({
+    ...same,
+    cookie: String((await login(same)).headers.get('set-cookie')?.split(';')[0]),
+  })
+  const cleared = `${NAME}=; HttpOnly; Secure; SameSite=Lax; Path=/; Max-Age=0`
+  const renewing = { current: account.password, new: account.password }
+  const headers = await enter()
+  const renewed = await send('POST /auth/change-secret', { headers, body: renewing })
+  expect(renewed.headers.get('set-cookie')).toMatch(new RegExp(`^${NAME}=[\\w-]{43}; `))
+  expect('token' in renewed.body).toBe(false)
+  const other = await send('POST /open', { headers: await enter(), body: {} })
+  expect([other.status, other.headers.get('set-cookie')]).toEqual([201, null])
+  for (const line of ['POST /auth/logout', 'POST /auth/logout-all', `DELETE /users/${first.user._id}`]) {
+    const own = await enter()
+    const ended = await send(line, { headers: own })
+    expect([line, ended.status, ended.headers.get('set-cookie')]).toEqual([line, 204, cleared])
+    const after = await send('GET /open', { headers: own })
+    expect([after.status, after.headers.get('set-cookie')]).toEqual([401, cleared])
+  }
+  return sent
+}

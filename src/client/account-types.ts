@@ -41,6 +41,7 @@ export type Registered<M> =
 /** A new session. The client has already stored its token. */
 export interface SignedIn<User> {
   readonly user: User
+  /** Empty if the browser keeps it in a cookie. */
   readonly token: string
   readonly expiresAt: string
 }

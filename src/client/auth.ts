@@ -3,8 +3,8 @@ import { pathOf } from './requests.js'
 import { type ClientAnswer, isDocument, type RequestOptions, type Transport } from './transport.js'
 import { only } from './write-query.js'
 
-/** Whether a body contains a new session. */
-const isSignedIn = (body: ClientAnswer['body']): boolean => typeof body?.token === 'string'
+/** Whether a body contains a new session. Its token may be in a cookie instead. */
+const isSignedIn = (body: ClientAnswer['body']): boolean => typeof body?.expiresAt === 'string'
 
 /** Creates the calls of accounts. They set the token of the client when a session begins or ends. */
 export function createAuth({ ask, state }: Transport) {
@@ -15,7 +15,7 @@ export function createAuth({ ask, state }: Transport) {
       const { body } = await ask('POST', `/auth/${way}`, { ...only(asked), isPublic, isRight, body: given })
       if (!isSignedIn(body)) return
       state.token = body.token
-      return body
+      return { token: '', ...body }
     }
 
   const about = (what: string, isRight: RequestOptions['isRight']) => async (asked?: CallOptions) =>

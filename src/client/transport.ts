@@ -50,7 +50,7 @@ export async function read(
 /** Creates the functions that all calls of a client share. They keep its token and the entity tags of documents. */
 export function createTransport(
   target: string | URL | HandlerTarget<unknown>,
-  { fetch: reachOut, token, headers: fixed, onIgnored, ...others }: ClientOptions = {},
+  { fetch: reachOut, token, cookie, headers: fixed, onIgnored, ...others }: ClientOptions = {},
 ) {
   refuseOthers(others)
   const state = { token, onIgnored }
@@ -66,6 +66,10 @@ export function createTransport(
     if (state.token && !asked.isPublic) headers.set('authorization', `Bearer ${state.token}`)
     for (const [name, value] of Object.entries(asked.headers ?? {})) if (value) headers.set(name, value)
     const init: RequestInit = { method, headers, signal }
+    if (cookie) {
+      headers.append('prefer', 'session=cookie')
+      init.credentials = 'include'
+    }
     if (body !== undefined) {
       headers.set('content-type', 'application/json')
       init.body = writeJson('body', body)

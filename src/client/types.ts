@@ -329,6 +329,11 @@ export interface ClientOptions {
   /** The token of an existing session. */
   readonly token?: string | undefined
   /**
+   * Whether the browser keeps the session in a cookie, for a service with `auth.cookie`. The client then has no token.
+   * Default: only if the service is of the same origin as the page, and has `auth.cookie`.
+   */
+  readonly cookie?: boolean
+  /**
    * Headers for every request. With `prefer: 'handling=strict'`, the service rejects a body instead of dropping
    * properties from it.
    */

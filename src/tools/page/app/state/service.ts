@@ -79,7 +79,15 @@ function createSend(way: AskOptions, hear: (response: Response) => void): typeof
       let response: Response | undefined
       let failure: unknown
       try {
-        response = await fetch(input, { ...init, headers, cache: 'no-store', redirect: 'error' })
+        // Each tab has a session of its own: it neither uses nor sets the cookie that pages of this origin share.
+        headers.set('prefer', 'session=token')
+        response = await fetch(input, {
+          ...init,
+          headers,
+          credentials: 'omit',
+          cache: 'no-store',
+          redirect: 'error',
+        })
       } catch (thrown) {
         failure = thrown
       }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { findChromium, launch, serve } from './browser.mjs'
 import { checkAccess, playKeyboard } from './scenes/access.mjs'
 import { playAttacks } from './scenes/attacks.mjs'
+import { playCookies } from './scenes/cookies.mjs'
 import { playExact } from './scenes/exact.mjs'
 import { playGroups } from './scenes/groups.mjs'
 import { playLarge } from './scenes/large.mjs'
@@ -45,6 +46,7 @@ const SCENES = [
   ['tabs', playTabs, 'memory'],
   ['attacks', playAttacks],
   ['leaks', playLeaks],
+  ['cookies', playCookies],
   ['exact', playExact],
   ['groups', playGroups],
   ['sessions', playSessions, 'memory'],

@@ -5,8 +5,11 @@ import { createCollectionService, forwardedAddress } from 'collection-service'
 import { Hono } from 'hono'
 import config from './config.json' with { type: 'json' }
 
+// `cookie`: a page of this origin keeps its session in a cookie that no script can read; other clients use tokens.
+const withCookies = { ...config, auth: { ...config.auth, cookie: true } }
+
 // Hono hands on the whole URL, so the service has to know what stands before its own paths.
-const service = createCollectionService(config, undefined, {
+const service = createCollectionService(withCookies, undefined, {
   basePath: '/api',
   // Failed logins are counted by the address of the client. Proxies on this machine and in its private network say it
   // in `X-Forwarded-For`; anyone else who connects is the client.

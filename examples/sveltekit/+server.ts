@@ -3,9 +3,12 @@
 import { createCollectionService } from 'collection-service'
 import config from '../config.json' with { type: 'json' }
 
+// `cookie`: a page of this origin keeps its session in a cookie that no script can read; other clients use tokens.
+const withCookies = { ...config, auth: { ...config.auth, cookie: true } }
+
 // `vite build` loads this file too: creating a service opens nothing and starts nothing, the first request does.
 // SvelteKit hands on the whole URL, so the service has to know what stands before its own paths.
-const service = createCollectionService(config, undefined, { basePath: '/api' })
+const service = createCollectionService(withCookies, undefined, { basePath: '/api' })
 
 // A program that is not a browser sends `Content-Type: application/json` with DELETE and logout too: SvelteKit takes what
 // has neither an origin nor a type for a form of another site, and answers 403 itself.

@@ -267,7 +267,11 @@ describe('a cookie opens nothing else', () => {
       }),
     })
     const answer = await failing.send('GET /notes', { headers: withCookie(token), mayFail: true })
-    expect([answer.status, answer.body.code, cookieOf(answer)]).toEqual([503, 'storage_unavailable', undefined])
+    expect([answer.status, answer.body.code, cookieOf(answer)]).toEqual([
+      503,
+      'storage_unavailable',
+      undefined,
+    ])
   })
 
   test('a header of a cookie that never ends is read once', async () => {

@@ -7,6 +7,7 @@ import {
   type StorageAdapter,
   type WriteStep,
 } from '../../src/index.js'
+import { DEAD, SAME, withCookie } from '../contract/support/cookies.js'
 import { createMailbox } from '../support/mailbox.js'
 import { type AnyConfig, createTestService, type SendOptions } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
@@ -49,6 +50,7 @@ const config: AnyConfig = {
   auth: {
     verifiedField: 'verifiedAt',
     requireVerified: true,
+    cookie: true,
     claims: { peers: { from: 'users', where: { email: { $regex: '@' } }, take: '_id' } },
   },
 }
@@ -232,19 +234,25 @@ describe.each(useStorages())('in %s, an account', (_, create) => {
 
   test.each(KNOWN)('that is %s: nobody learns of it by its identifier', async (_, add) => {
     const { known, unknown } = await createWorlds(add)
-    for (const [line, body, headers = {}] of ABOUT_IDENTIFIER)
-      expect(await ask(known, line, { body, headers })).toEqual(await ask(unknown, line, { body, headers }))
+    for (const way of [{}, SAME, withCookie(DEAD), { prefer: 'session=cookie' }])
+      for (const [line, body, own] of ABOUT_IDENTIFIER) {
+        const headers = { ...way, ...own }
+        expect(await ask(known, line, { body, headers })).toEqual(await ask(unknown, line, { body, headers }))
+      }
   })
 
   test.each(STATES)('that is %s: nobody learns of it by asking for accounts', async (_, add) => {
     const { known, unknown, id } = await createWorlds(add)
     const tokens = await Promise.all([known, unknown].map((world) => addVerified(world, MINE.email, 'mine')))
-    for (const isSignedIn of [false, true])
+    const ways: readonly ((token: string) => SendOptions)[] = [
+      () => ({}),
+      (token) => ({ token }),
+      (token) => ({ headers: withCookie(token) }),
+      (token) => ({ headers: { ...withCookie(token), 'sec-fetch-site': 'cross-site' } }),
+    ]
+    for (const way of ways)
       for (const [line, body] of aboutAccount(id)) {
-        const [mine, other] = tokens.map((token) => ({
-          ...(isSignedIn && token !== undefined ? { token } : {}),
-          ...(body ? { body } : {}),
-        }))
+        const [mine, other] = tokens.map((token) => ({ ...way(token), ...(body ? { body } : {}) }))
         const [seen, expected] = [await ask(known, line, mine ?? {}), await ask(unknown, line, other ?? {})]
         // What I see of myself differs by chance.
         const blind = (one: typeof seen) => ({

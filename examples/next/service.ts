@@ -6,8 +6,7 @@ import config from '../config.json' with { type: 'json' }
 // there once, as a store in memory must, is kept by the process.
 const kept = globalThis as { collectionService?: CollectionService }
 
-// `cookie`: a page of this origin keeps its session in a cookie that no script can read; other clients use tokens. In a
-// Server Component, `service.identify(new Request(url, { headers: await headers() }))` tells who looks at the page.
+// Pages of this origin keep their session in a cookie; other clients use tokens.
 const withCookies = { ...config, auth: { ...config.auth, cookie: true } }
 
 // `next build` loads this file too: creating a service opens nothing and starts nothing, the first request does.

@@ -239,10 +239,10 @@ describe('a session is put into a cookie where the request asks for that', () =>
   })
 
   test('another path has another name', async () => {
-    const service = createTestService(config({ path: '/api' }), { basePath: '/api' })
+    const service = createTestService(config({ path: '/api' }), { basePath: '/api', now })
     const answer = await service.send('POST /api/auth/register', { body: ann, headers: SAME })
     expect(cookieOf(answer)).toMatch(
-      /^session=[\w-]{43}; HttpOnly; Secure; SameSite=Lax; Path=\/api; Max-Age=25919\d\d$/,
+      /^session=[\w-]{43}; HttpOnly; Secure; SameSite=Lax; Path=\/api; Max-Age=2592000$/,
     )
   })
 
@@ -590,4 +590,16 @@ describe('service.identify', () => {
     await call(port, 'POST /notes', { headers: { ...headers, ...SAME }, body: '{}' })
     expect(seen).toEqual([null, null, id])
   })
+})
+
+test('the description has the cookie, its header and its error, where there is one', async () => {
+  const described = async (cookie: boolean) =>
+    (await createTestService(config(cookie), { openapi: true }).send('GET /_openapi.json')).body
+  const [{ components, paths }, plain] = [await described(true), await described(false)]
+  expect(components.securitySchemes.cookie).toMatchObject({ type: 'apiKey', in: 'cookie', name: NAME })
+  expect(paths['/auth/logout'].post.security).toEqual([{ session: [] }, { cookie: [] }])
+  expect(paths['/auth/login'].post.responses[200].headers).toHaveProperty('Set-Cookie')
+  expect(paths['/auth/logout'].post.responses).toHaveProperty('403')
+  expect(paths['/auth/login'].post.responses).not.toHaveProperty('403')
+  expect(JSON.stringify(plain)).not.toMatch(/cookie|cross_site/i)
 })

@@ -21,6 +21,7 @@ import type { CollectionHooks, OptionsFor } from './hooks/types.js'
 import type { Hooks } from './hooks/where-hooked.js'
 import { type Answer, type PlainEdge, RESPOND } from './http/answer.js'
 import { createForwardedWarning } from './http/client-address.js'
+import { invalidRequestHeaders } from './http/common-headers.js'
 import { createFetchHandler } from './http/fetch-edge.js'
 import { CREATOR, createAskHost, createIdentify, identifyAs, identifyAsSystem } from './http/identify.js'
 import { createIdentifyRequest } from './http/identify-request.js'
@@ -238,7 +239,7 @@ function createHandlers<C>(
   const fail = (cause: unknown): Answer => {
     const requestId = crypto.randomUUID()
     plain.logger.error('request failed', { requestId, cause })
-    return internalProblem(requestId)
+    return internalProblem(requestId, invalidRequestHeaders(plain, host))
   }
   let full: (ServiceMount & { readonly service: Service }) | undefined
   /** Returns the service with full rights. It is compiled when it is first needed: many hosts never need it. */

@@ -89,9 +89,8 @@ export function toProblem(error: ServiceError, requestId: string): Answer {
 export const internalError = (): ServiceError =>
   new ServiceError('internal_error', 'The cause is in the log of the service, under this requestId.')
 
-/** Returns the response to a caller of the handler that passed no valid request. */
-export function internalProblem(requestId: string): Answer {
+/** Returns the response to a caller of the handler that passed no valid request. `common` are its common headers. */
+export function internalProblem(requestId: string, common: Answer['headers']): Answer {
   const { headers, ...problem } = toProblem(internalError(), requestId)
-  const always = { 'x-content-type-options': 'nosniff', vary: 'Authorization', 'cache-control': 'no-store' }
-  return { ...problem, headers: { ...always, ...headers } }
+  return { ...problem, headers: { ...common, ...headers } }
 }

@@ -25,6 +25,7 @@ import {
 import { checkMediaType, parseInTurn } from './body.js'
 import type { ForwardedWarning } from './client-address.js'
 import { nameClient, nameUser, readClient } from './client-address.js'
+import { privately, varyOf } from './common-headers.js'
 import { type Cors, createCors } from './cors.js'
 import { type AskHost, type Identify, type Identity, NOBODY } from './identify.js'
 import { type Observation, observeRequests } from './observe.js'
@@ -95,11 +96,7 @@ class Responder {
     this.#options = options
     this.#cookie = service.accounts?.cookie ?? undefined
     this.#cors = createCors(host.cors, this.#cookie?.origins)
-    this.#vary = [
-      'Authorization',
-      ...(host.authenticate || this.#cookie ? ['Cookie'] : []),
-      ...(this.#cors?.varies ? ['Origin'] : []),
-    ].join(', ')
+    this.#vary = varyOf(service, host)
     this.#findPrefix = createPrefix(options.basePath)
     this.#mount = {
       streams,
@@ -430,14 +427,6 @@ const addHeaders = ({ status, headers: own, body }: Answer, headers: Answer['hea
   headers: Object.assign({}, own, headers),
   body,
 })
-
-/** Forbids shared caches to keep a response that none may store, because some of them read `private` alone. */
-const privately = (headers: Answer['headers']): Answer['headers'] | undefined => {
-  const control = headers['cache-control']
-  return control?.startsWith(NO_STORE['cache-control'])
-    ? { 'cache-control': `private, ${control}` }
-    : undefined
-}
 
 /** Forbids storing the response to a known caller. A response that already forbids it is returned unchanged. */
 const forbidStoring = (answer: Answer): Answer =>

@@ -26,13 +26,18 @@ function originOf(request: Sent): string | undefined {
   return host === undefined ? request.ownOrigin : `http://${host}`
 }
 
+/** Returns where a request wants its session to be, in lower case; `undefined` if it does not say so. */
+const preferenceOf = (request: Sent): string | undefined =>
+  readPreference(request.header('prefer') ?? '', 'session')?.toLowerCase()
+
 /**
- * Returns the cookie of a request; `undefined` if it has none. The name without its prefix is read only if the prefixed
- * cookie is not there, and only from a local origin: any other could have got it from a page of another subdomain.
+ * Returns the cookie of a request; `undefined` if it has none, or prefers a token. The name without its prefix is read
+ * only if the prefixed cookie is not there, and only from a local origin: any other could have got it from a page of
+ * another subdomain.
  */
 export function readCookie({ name, bare }: CookiePlan, request: Sent): SentCookie | undefined {
   const header = request.header('cookie')
-  if (header === undefined) return undefined
+  if (header === undefined || preferenceOf(request) === 'token') return undefined
   const found = findCookie(header, name)
   if (found || name === bare || !isLocal(originOf(request))) return found
   return findCookie(header, bare)
@@ -40,10 +45,10 @@ export function readCookie({ name, bare }: CookiePlan, request: Sent): SentCooki
 
 function findCookie(header: string, name: string): SentCookie | undefined {
   const begin = `${name}=`
-  const [first, ...others] = header.split(';').flatMap((pair) => {
-    const text = pair.trim()
-    return text.startsWith(begin) ? [text.slice(begin.length)] : []
-  })
+  // `trim` would also remove characters with which other subdomains can set a name that only looks like this one.
+  const [first, ...others] = header
+    .split(/;[ \t]*/)
+    .flatMap((pair) => (pair.startsWith(begin) ? [pair.slice(begin.length)] : []))
   if (first === undefined) return undefined
   return { name, token: others.length > 0 ? '' : first }
 }
@@ -60,12 +65,12 @@ export function isCrossSite(
   const [origin, site] = [request.header('origin'), request.header('sec-fetch-site')]
   if (origin !== undefined && origins.has(origin)) return false
   if (site !== undefined) return site !== 'same-origin' && site !== 'none'
-  return origin === undefined || origin !== request.ownOrigin
+  return origin === undefined || origin === 'null' || origin !== request.ownOrigin
 }
 
 /** Whether a request that begins a session asks for its token in a cookie. */
 function asksForCookie({ origins }: CookiePlan, request: Sent): boolean {
-  const preferred = readPreference(request.header('prefer') ?? '', 'session')?.toLowerCase()
+  const preferred = preferenceOf(request)
   if (preferred === 'cookie' || preferred === 'token') return preferred === 'cookie'
   return request.header('sec-fetch-site') === 'same-origin' || origins.has(request.header('origin') ?? '')
 }

@@ -81,13 +81,7 @@ function createSend(way: AskOptions, hear: (response: Response) => void): typeof
       try {
         // Each tab has a session of its own: it neither uses nor sets the cookie that pages of this origin share.
         headers.set('prefer', 'session=token')
-        response = await fetch(input, {
-          ...init,
-          headers,
-          credentials: 'omit',
-          cache: 'no-store',
-          redirect: 'error',
-        })
+        response = await fetch(input, { ...init, headers, cache: 'no-store', redirect: 'error' })
       } catch (thrown) {
         failure = thrown
       }

@@ -316,6 +316,12 @@ describe('a cookie that is no session', () => {
     ['a longer name', (token) => `x${NAME}=${token}; ${NAME}x=${token}`],
     ['a name in another case', (token) => `__host-session=${token}`],
     ['a name without a value', () => NAME],
+    // Only a space and a tab separate cookies: another subdomain can set all of these.
+    ...['\u00a0', '\v', '\f'].map((space): [string, (token: string) => string] => [
+      `a name after ${JSON.stringify(space)}`,
+      (token) => `a=b; ${space}${NAME}=${token}`,
+    ]),
+    ['a name before a space', (token) => `${NAME} =${token}`],
     ['a value with the name in it', (token) => `a=${NAME}=${token}`],
     ['no cookie', () => ''],
   ])('%s is no cookie of the service', async (_, write) => {
@@ -431,6 +437,27 @@ describe('Authorization decides where both are there', () => {
   })
 })
 
+test('a request that prefers a token looks at no cookie', async () => {
+  const service = createTestService(config(), {
+    accounts: true,
+    authenticate: (request) => {
+      const id = request.headers.get('x-user')
+      return id === null ? null : { id }
+    },
+  })
+  const { send } = service
+  const { token } = await join(service, ann)
+  for (const own of [token, DEAD]) {
+    const headers = { cookie: `${NAME}=${own}`, prefer: 'handling=lenient, session=token' }
+    const read = await send('GET /news', { headers })
+    expect([read.status, cookieOf(read)]).toEqual([200, undefined])
+    expect(outcomeOf(await send('GET /auth/me', { headers }))).toEqual([401, 'unauthenticated'])
+    const write = await send('POST /notes', { headers: { ...headers, 'x-user': 'theirs' }, body: {} })
+    expect([write.status, write.body.createdBy, cookieOf(write)]).toEqual([201, 'theirs', undefined])
+  }
+  expect((await send('GET /auth/me', { headers: withCookie(token) })).status).toBe(200)
+})
+
 describe('the local name', () => {
   test.each<[string, { readonly [name: string]: string }, boolean]>([
     ['from a local origin', { origin: 'http://localhost:5173' }, true],
@@ -523,6 +550,16 @@ describe('bodies, caches and pages of other origins', () => {
     expect(await cached(`GET /users/${id}`, { headers: withCookie(token) })).toBe('private, no-store')
     expect(await cached('GET /none', { headers: withCookie(token) })).toBe('private, no-store')
     expect(await cached('OPTIONS /news', {})).toBe('no-cache')
+  })
+
+  test('a call without a valid request is answered with the same headers', async () => {
+    const { handler } = createTestService(config({ origins: [APP] }), { cors: { origins: [APP] } })
+    const { status, headers } = await handler({} as Request)
+    expect([status, headers.get('vary'), headers.get('cache-control')]).toEqual([
+      500,
+      'Authorization, Cookie, Origin',
+      'private, no-store',
+    ])
   })
 
   const cors = [

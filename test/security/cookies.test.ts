@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   CLEARED,
@@ -103,8 +104,10 @@ describe('a session in a cookie ends', () => {
     expect(await all()).toBe(1)
     await service.send(`PATCH /users/${id}`, { system: {}, body: { role: 'admin' } })
     expect(await all()).toBe(2)
-    await service.send(`PATCH /users/${id}`, { system: {}, body: { role: 'constructor' } })
-    expect(await all()).toBe(1)
+    for (const role of ['constructor', '__proto__', 'toString', '*', 'owner', '["admin"]', 'unknown']) {
+      await service.send(`PATCH /users/${id}`, { system: {}, body: { role } })
+      expect([role, await all()]).toEqual([role, 1])
+    }
     await service.send(`DELETE /users/${id}`, { system: {} })
     await dead(token)
     clock += 30 * 86_400_000 - 1
@@ -197,6 +200,14 @@ describe('a page of another site', () => {
     },
   )
 
+  test('may not write where the service has no origin, as a page that has none', async () => {
+    const { token } = await join(service, ANN)
+    const headers = { cookie: `${NAME}=${token}`, origin: 'null', 'content-type': 'application/json' }
+    const request = new Request('app://service.test/notes', { method: 'POST', headers, body: '{}' })
+    const answer = await service.handler(request)
+    expect([answer.status, (await answer.json()).code]).toEqual([403, 'cross_site'])
+  })
+
   test('cannot sign a browser in or out', async () => {
     await join(service, ANN)
     for (const headers of FOREIGN) {
@@ -224,6 +235,24 @@ describe('a page of another site', () => {
       for (const answer of answers) expect(seen(answer)).toEqual(seen(answers[0] as Sent))
     }
   })
+})
+
+test('no line of the log has a token of a cookie', async () => {
+  const seen: string[] = []
+  service = createTestService(CONFIG, { observe: (event) => void seen.push(JSON.stringify(event)) })
+  const { token } = await join(service, ANN)
+  const headers = withCookie(token)
+  await service.send('POST /notes', { headers, body: { text: 1 } })
+  await service.send('POST /notes', { headers: { ...headers, 'sec-fetch-site': 'cross-site' }, body: {} })
+  await service.send('POST /auth/logout', { headers })
+  await service.send('GET /notes', { headers })
+  const failing = createTestService(CONFIG, {
+    adapter: { ...service.adapter, list: () => Promise.reject(new Error('the disk is gone')) },
+  })
+  await failing.send('GET /notes', { headers, mayFail: true })
+  await expect.poll(() => seen.length).toBe(5)
+  const lines = [...seen, ...[...service.logged, ...failing.logged].map((entry) => inspect(entry))]
+  for (const line of lines) expect(line).not.toMatch(/[\w-]{43}/)
 })
 
 describe('a cookie opens nothing else', () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { checkForgedHeaders } from '../support/forged-laws.js'
 import { checkLists, checkNonInterference } from '../support/laws.js'
+import { SIGNED_IN } from '../support/signed-in-worlds.js'
 import { useStorages } from '../support/storages.js'
 import { perRound, rounds } from '../support/tier.js'
 
@@ -21,6 +22,22 @@ test.each(storages)(
     // The pairs must really differ.
     expect(perRound(different, runs)).toBeGreaterThan(0.5)
     expect(perRound(Math.min(expanded, hidden, unlinked), runs)).toBeGreaterThan(0)
+  },
+)
+
+const COOKIE_RUNS: { readonly [storage: string]: number } = {
+  memory: rounds(24, 600),
+  SQLite: rounds(4, 60),
+  PostgreSQL: rounds(3, 30),
+}
+
+test.each(storages)(
+  'in %s, stores that differ only in what a caller with a cookie may not read answer that caller identically, and pages of other sites whatever their cookie',
+  async (name, create) => {
+    const runs = COOKIE_RUNS[name] ?? 0
+    const { different, expanded } = await checkNonInterference(runs, undefined, create, SIGNED_IN)
+    expect(perRound(different, runs)).toBeGreaterThan(0.5)
+    expect(perRound(expanded, runs)).toBeGreaterThan(0)
   },
 )
 

@@ -21,10 +21,20 @@ import {
 } from './oracle.js'
 import { PAGE } from './page.js'
 import { disguiseRelated, relatedQueries, relatedWorlds } from './related-worlds.js'
-import { createTestService, type Sent, type TestService } from './service.js'
+import { createTestService, type SendOptions, type Sent, type TestService } from './service.js'
+import { COOKIES } from './signed-in-worlds.js'
 import { seedOf } from './tier.js'
 import { followingOf } from './walk.js'
-import { type Disguise, disguise, queriesOf, raiseIds, type World, worlds, writeQuery } from './worlds.js'
+import {
+  type Disguise,
+  disguise,
+  queriesOf,
+  raiseIds,
+  type SignedIn,
+  type World,
+  worlds,
+  writeQuery,
+} from './worlds.js'
 
 export type Create = typeof createCollectionService
 
@@ -64,7 +74,7 @@ export type CreateAdapter = () => StorageAdapter
 
 /** A service over a world's documents, put straight into the storage: some of them no body could bring in. */
 export async function openWorld(
-  { collection, people, users, memberships, expanded }: World,
+  { collection, people, users, memberships, expanded, signedIn }: World,
   stored: Disguise,
   create?: Create,
   createAdapter: CreateAdapter = createMemoryAdapter,
@@ -80,6 +90,7 @@ export async function openWorld(
         ...(memberships ? { memberships: memberships.collection } : {}),
       },
       ...(memberships ? { auth: { claims: memberships.claims } } : {}),
+      ...(signedIn ? { auth: COOKIES.auth } : {}),
       ...(expanded === undefined ? {} : { limits: { expanded } }),
     },
     {
@@ -90,6 +101,7 @@ export async function openWorld(
       page: PAGE,
       ...(users ? { accounts: true } : {}),
       ...(create ? { create } : {}),
+      ...(signedIn ? COOKIES.options : {}),
       ...options,
     },
   )
@@ -121,12 +133,17 @@ const withCredentials = ({ schema, permissions }: OracleCollection): OracleColle
 })
 
 /** What is stored in a world as it was made. */
-export const plain = ({ documents, people, users, memberships }: World): Disguise => ({
+export const plain = ({ documents, people, users, memberships, signedIn }: World): Disguise => ({
   documents,
   people: people.documents,
   ...(users ? { users: users.documents } : {}),
   ...(memberships ? { memberships: memberships.documents } : {}),
+  ...(signedIn ? { _sessions: signedIn.sessions } : {}),
 })
+
+/** How the caller of a world sends requests. */
+export const senderOf = ({ caller, sent = caller, signedIn }: World): SendOptions =>
+  signedIn ? { headers: signedIn.headers } : { caller: sent }
 
 /** The worlds that are asked about, and how what nobody sees of one is changed. */
 export interface Source {
@@ -239,14 +256,16 @@ export async function checkLists(
 export const comparable = ({ status, headers, text }: Awaited<ReturnType<TestService['send']>>): string =>
   JSON.stringify([status, [...headers], text.replace(/"requestId":"[^"]*"/, '')])
 
-type Caller = World['caller']
-
 /** What two services answer to the same request; a body, where there is one, is empty. */
-export const ask = (services: readonly TestService[], request: string, caller: Caller): Promise<string[]> =>
+export const ask = (
+  services: readonly TestService[],
+  request: string,
+  sender: SendOptions,
+): Promise<string[]> =>
   Promise.all(
     services.map(async ({ send }) => {
       const body = /^(?:POST|PATCH|PUT) /.test(request) ? { body: {} } : {}
-      return comparable(await send(request, { caller, ...body }))
+      return comparable(await send(request, { ...sender, ...body }))
     }),
   )
 
@@ -254,10 +273,10 @@ export const ask = (services: readonly TestService[], request: string, caller: C
 const UNLINKED = `/things?limit=1&q[_id][$nin]=["${'x'.repeat(8100)}"]`
 
 /** Every answer on the way through the pages of a list. */
-export async function walk({ send }: TestService, first: string, caller: Caller): Promise<string[]> {
+export async function walk({ send }: TestService, first: string, sender: SendOptions): Promise<string[]> {
   const answers: string[] = []
   for (let path: string | undefined = first; path !== undefined && answers.length < 20; ) {
-    const answer: Sent = await send(`GET ${path}`, { caller })
+    const answer: Sent = await send(`GET ${path}`, sender)
     answers.push(comparable(answer))
     path = followingOf(path, answer)
   }
@@ -273,7 +292,7 @@ function depthOf(value: unknown): number {
 /** What a service has answered before. */
 interface Before {
   readonly requests: readonly string[]
-  readonly caller: Caller
+  readonly sender: SendOptions
   readonly create: Create | undefined
   readonly createAdapter: CreateAdapter | undefined
   readonly options: OptionsFor<unknown>
@@ -283,13 +302,32 @@ interface Before {
 async function openRewritten(
   world: World,
   disguised: Disguise,
-  { requests, caller, create, createAdapter, options }: Before,
+  { requests, sender, create, createAdapter, options }: Before,
 ): Promise<TestService> {
   const earlier = { ...disguised, ...(disguised.memberships ? { memberships: [] } : {}) }
   const service = await openWorld(world, earlier, create, createAdapter, options)
-  for (const request of requests) await ask([service], request, caller)
+  for (const request of requests) await ask([service], request, sender)
   await fill(service.adapter, plain(world), true)
   return service
+}
+
+const FOREIGN_WRITES = ['POST /things', 'POST /_batch', 'POST /auth/logout', 'POST /auth/logout-all']
+
+/**
+ * The answers to the writes of a page of another site are the same in all stores, and whether or not its cookie is a
+ * session, which they leave as it was.
+ */
+async function checkForeign(
+  services: readonly TestService[],
+  { headers, foreign }: SignedIn,
+  writes: readonly string[],
+): Promise<void> {
+  for (const request of writes) {
+    const answers = await Promise.all(foreign.map((own) => ask(services, request, { headers: own })))
+    const [first, ...others] = answers.flat()
+    for (const answer of others) expect(answer, request).toBe(first)
+  }
+  for (const { send } of services) expect((await send('GET /auth/me', { headers })).status).not.toBe(401)
 }
 
 /**
@@ -318,7 +356,8 @@ export async function checkNonInterference(
         fc.tuple(fc.constant(world), fc.constant(asked), source.disguise(world)),
       ),
       async ([world, asked, disguised]) => {
-        const { collection, documents, people, users, caller, memberships, sent = caller } = world
+        const { collection, documents, people, users, caller, memberships, signedIn } = world
+        const sender = senderOf(world)
         const others = othersOf(world)
         const views = viewsOf(collection, documents, caller)
         expect(viewsOf(collection, disguised.documents, caller)).toEqual(views)
@@ -350,6 +389,7 @@ export async function checkNonInterference(
             (_id) => `GET /users/${_id}`,
           ),
           ...(memberships ? ['GET /memberships', 'GET /memberships/count'] : []),
+          ...(signedIn ? ['GET /auth/me', 'GET /auth/sessions'] : []),
           'GET /people',
           'GET /people/count',
           'GET /',
@@ -365,7 +405,7 @@ export async function checkNonInterference(
           ? [
               await openRewritten(world, disguised, {
                 requests,
-                caller: sent,
+                sender,
                 create,
                 createAdapter,
                 options,
@@ -387,7 +427,7 @@ export async function checkNonInterference(
           )
           for (const view of typeof all === 'number' ? [] : views) {
             const asText = JSON.stringify(expand)
-            const { body } = await one.send(`GET /things/${view._id}?expand=${asText}`, { caller: sent })
+            const { body } = await one.send(`GET /things/${view._id}?expand=${asText}`, sender)
             const expected = expandView(view, { paths: expand ?? [], collection, caller, others })
             expect(body).toEqual(expected)
             if (depthOf(expected) > 2) seen.deep += 1
@@ -398,7 +438,7 @@ export async function checkNonInterference(
           ['PATCH', 'PUT', 'DELETE'].map((method) => `${method} /things/${_id}`),
         )
         for (const [i, request] of [...requests, ...writes, 'POST /things'].entries()) {
-          const [here = '', ...theres] = await ask([one, other, ...rewritten], request, sent)
+          const [here = '', ...theres] = await ask([one, other, ...rewritten], request, sender)
           for (const there of theres) if (here !== there) expect(here, request).toBe(there)
           if (request === 'GET /_page') expect(JSON.parse(here)[2]).toBe(PAGE.html)
           const query = asked[i]
@@ -411,12 +451,13 @@ export async function checkNonInterference(
         }
         for (const query of asked.slice(0, 2)) {
           const first = `/things?${writeQuery({ ...query, skip: 0, limit: 2 })}`
-          const [here, there] = [await walk(one, first, sent), await walk(other, first, sent)]
+          const [here, there] = [await walk(one, first, sender), await walk(other, first, sender)]
           expect(here, first).toEqual(there)
         }
-        const [here, there] = [await walk(one, UNLINKED, sent), await walk(other, UNLINKED, sent)]
+        const [here, there] = [await walk(one, UNLINKED, sender), await walk(other, UNLINKED, sender)]
         expect(here).toEqual(there)
         if (here.length > 1) seen.unlinked += 1
+        if (signedIn) await checkForeign([one, other, ...rewritten], signedIn, [...writes, ...FOREIGN_WRITES])
         await Promise.all([one, other, ...rewritten].map(({ handler }) => handler.close()))
       },
     ),

@@ -18,7 +18,7 @@ import {
 type Json = { readonly [name: string]: unknown }
 
 /** Accounts have ids that others can refer to. */
-const USER_IDS = [1, 2, 3, 4].map((n) => `0190163d-8694-7000-8000-00000000400${n}`)
+export const USER_IDS = [1, 2, 3, 4].map((n) => `0190163d-8694-7000-8000-00000000400${n}`)
 
 /** The same with the ids of accounts in place of names, or the other way round. */
 function rename<T extends World | Disguise>(from: readonly string[], to: readonly string[], value: T): T {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import fc from './fast-check.js'
-import { ask, countable, openWorld, plain, type Source, walk, withQueries } from './laws.js'
+import { ask, countable, openWorld, plain, type Source, senderOf, walk, withQueries } from './laws.js'
 import { seedOf } from './tier.js'
 import { raiseIds, writeQuery } from './worlds.js'
 import { type Building, openSide, type WriteSource } from './write-laws.js'
@@ -95,7 +95,8 @@ export async function checkSameReads(
   const seen = { asked: 0 }
   await fc.assert(
     fc.asyncProperty(withQueries({ minLength: 12, maxLength: 12 }, source), async ([world, queries]) => {
-      const { documents, caller, sent = caller } = world
+      const { documents } = world
+      const sender = senderOf(world)
       const services = await Promise.all(
         sides.map(({ create, createAdapter }) => openWorld(world, plain(world), create, createAdapter)),
       )
@@ -104,10 +105,10 @@ export async function checkSameReads(
         ...queries.map((query) => `GET /things/count?${writeQuery(countable(query))}`),
         ...documents.slice(0, 3).map(({ _id }, i) => `GET /things/${i % 2 ? raiseIds(String(_id)) : _id}`),
       ]
-      for (const request of requests) expectSame(request, await ask(services, request, sent))
+      for (const request of requests) expectSame(request, await ask(services, request, sender))
       for (const query of queries.slice(0, 3)) {
         const first = `/things?${writeQuery({ ...query, skip: 0, limit: 2 })}`
-        expectSame(first, await Promise.all(services.map((service) => walk(service, first, sent))))
+        expectSame(first, await Promise.all(services.map((service) => walk(service, first, sender))))
       }
       seen.asked += requests.length
       await Promise.all(services.map(({ handler }) => handler.close()))

@@ -22,6 +22,17 @@ export interface World {
   readonly memberships?: World['people'] & { readonly claims: Json }
   /** The caller as the host names them, where claims say more. */
   readonly sent?: OracleCaller | null
+  /** How the caller is signed in, where a cookie identifies them. */
+  readonly signedIn?: SignedIn
+}
+
+/** A session in a cookie. */
+export interface SignedIn {
+  /** The headers of a request of its caller. */
+  readonly headers: { readonly [name: string]: string }
+  /** Those of a page of another site, with this cookie and with one that is no session. */
+  readonly foreign: readonly SignedIn['headers'][]
+  readonly sessions: readonly Json[]
 }
 
 type Json = { readonly [name: string]: unknown }
@@ -370,6 +381,7 @@ export interface Disguise {
   readonly people: readonly Json[]
   readonly users?: readonly Json[]
   readonly memberships?: readonly Json[]
+  readonly _sessions?: readonly Json[]
 }
 
 /**

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type * as AuthSessions from '../../src/core/accounts/sessions.js'
+import type * as ClientAddress from '../../src/core/http/client-address.js'
 import type * as Cors from '../../src/core/http/cors.js'
 import type * as Identify from '../../src/core/http/identify.js'
 import type * as SessionCookie from '../../src/core/http/session-cookie.js'
@@ -9,9 +10,12 @@ import {
   COOKIE_OPTIONS,
   checkCookies,
   checkIssued,
+  checkThrottle,
   fetchEdge,
 } from '../support/cookie-laws.js'
+import { checkNonInterference } from '../support/laws.js'
 import { createTestService } from '../support/service.js'
+import { SIGNED_IN } from '../support/signed-in-worlds.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
@@ -179,3 +183,28 @@ test.each(choose(MUTANTS))(
   },
   60_000,
 )
+
+const FROM_EVERYWHERE = MUTANTS.slice(0, 1)
+
+test.each(choose(FROM_EVERYWHERE))(
+  '%s: noticed by pages of other sites, of which some have a cookie that is no session',
+  async (...mutant) => {
+    const suite = createMutant(mutant).then((create) => checkNonInterference(2, create, undefined, SIGNED_IN))
+    expect(await fails(suite)).toBe(true)
+  },
+  60_000,
+)
+
+const OF_THROTTLE: readonly Mutant[] = [
+  [
+    'failed logins count by cookie',
+    '../../src/core/http/client-address.js',
+    breakModule<typeof ClientAddress>((real) => ({
+      readClient: (host, incoming) => incoming.header('cookie') ?? real.readClient(host, incoming),
+    })),
+  ],
+]
+
+test.each(choose(OF_THROTTLE))('%s: noticed', async (...mutant) => {
+  expect(await fails(createMutant(mutant).then((create) => checkThrottle(8, create)))).toBe(true)
+})

@@ -1,5 +1,9 @@
 import { expect } from 'vitest'
-import type { AnyConfig, TestService } from './service.js'
+import { type createCollectionService, createMemoryAdapter, type Hasher } from '../../src/index.js'
+import fc from './fast-check.js'
+import type { CreateAdapter } from './laws.js'
+import { type AnyConfig, createTestService, type SendOptions, type TestService } from './service.js'
+import { seedOf } from './tier.js'
 
 /** What CONTRACT.md §4, "Sessions in cookies", says of every request, read by brute force. */
 
@@ -276,4 +280,79 @@ export async function checkIssued({ send }: Pick<TestService, 'send'>): Promise<
     expect([after.status, after.headers.get('set-cookie')]).toEqual([401, cleared])
   }
   return sent
+}
+
+const plain: Hasher = {
+  hash: async (secret) => `hash of ${secret}`,
+  verify: async (secret, hash) => hash === `hash of ${secret}`,
+}
+
+const NAMES = ['ann@example.org', 'bob@example.org', 'nobody@example.org']
+
+/** A login: of which account and client, after how many minutes, with which secret and with which headers. */
+const attempts = fc.array(
+  fc.record({
+    who: fc.constantFrom(0, 0, 1, 2),
+    client: fc.constantFrom('home', 'home', 'work'),
+    minutes: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 0, 5),
+    isRight: fc.constantFrom(false, false, false, false, false, true),
+    cookie: fc.nat(4),
+    more: fc.constantFrom(
+      {},
+      { 'sec-fetch-site': 'same-origin' },
+      { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+      { prefer: 'session=cookie' },
+    ),
+  }),
+  { minLength: 30, maxLength: 60 },
+)
+
+/**
+ * The throttle counts the same with and without cookies: of two services, one gets each login with a cookie and the headers of
+ * a page, the other without them. Returns how many logins were refused. Throws on a counterexample.
+ */
+export async function checkThrottle(
+  runs: number,
+  create?: typeof createCollectionService,
+  createAdapter: CreateAdapter = createMemoryAdapter,
+): Promise<number> {
+  let refused = 0
+  await fc.assert(
+    fc.asyncProperty(attempts, async (all) => {
+      let time = Date.parse('2026-11-20T08:00:00.000Z')
+      const open = () =>
+        createTestService(COOKIE_CONFIG, {
+          ...COOKIE_OPTIONS,
+          ...(create ? { create } : {}),
+          adapter: createAdapter(),
+          hasher: plain,
+          now: () => time,
+          clientAddress: (request) => request.headers.get('x-client'),
+        })
+      const [bare, dressed] = [open(), open()]
+      const tokens: string[] = []
+      for (const email of NAMES.slice(0, 2)) {
+        const body = { email, password: 'right' }
+        await bare.register(body)
+        tokens.push((await dressed.register(body)).token)
+      }
+      const cookies = ['', ...[...tokens, 'A'.repeat(43), 'x'].map((token) => `${NAME}=${token}`)]
+      const login = async ({ send }: TestService, options: SendOptions) => {
+        const { status, headers } = await send('POST /auth/login', options)
+        return [status, headers.get('retry-after')]
+      }
+      for (const { who, client, minutes, isRight, cookie, more } of all) {
+        time += minutes * 60_000
+        const body = { email: NAMES[who], password: isRight ? 'right' : 'wrong' }
+        const own = cookies[cookie] ? { cookie: String(cookies[cookie]) } : {}
+        const expected = await login(bare, { body, headers: { 'x-client': client } })
+        const headers = { ...more, ...own, 'x-client': client }
+        expect(await login(dressed, { body, headers })).toEqual(expected)
+        if (expected[0] === 429) refused += 1
+      }
+      await Promise.all([bare, dressed].map(({ handler }) => handler.close()))
+    }),
+    { seed: seedOf(1), numRuns: runs, endOnFailure: true },
+  )
+  return refused
 }

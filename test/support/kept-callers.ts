@@ -64,6 +64,7 @@ const config = {
   },
   auth: {
     roleField: 'role',
+    cookie: true,
     claims: {
       teams: { from: 'members', where: { user: '$user._id' }, take: 'team' },
       mates: { from: 'members', where: { team: { $in: '$user.teams' } }, take: 'user' },

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import type { StorageAdapter } from '../../src/index.js'
 import fc from './fast-check.js'
 import { type Building, type KeptWorld, openKept, root, startClock } from './kept-callers.js'
+import type { SendOptions, Sent } from './service.js'
 import { seedOf } from './tier.js'
 
 /** Random histories of what makes callers what they are, with requests of these callers between the writes. */
@@ -16,7 +17,21 @@ interface Person {
   password: string
   /** Those of all its sessions, the newest first. */
   readonly tokens: string[]
+  /** Whether its browser keeps sessions in a cookie. */
+  readonly hasCookie: boolean
 }
+
+const SAME = { 'sec-fetch-site': 'same-origin' }
+
+/** How a person sends a request. */
+const senderOf = ({ hasCookie }: Pick<Person, 'hasCookie'>, token: string | undefined): SendOptions => {
+  if (token === undefined) return {}
+  return hasCookie ? { headers: { ...SAME, cookie: `__Host-session=${token}` } } : { token }
+}
+
+/** The token of a new session. */
+const tokenOf = ({ body, headers }: Sent): string =>
+  body.token ?? /=([^;]*)/.exec(headers.get('set-cookie') ?? '')?.[1]
 
 /** What is done at one point of a history. */
 interface Doing {
@@ -28,8 +43,8 @@ interface Doing {
 const byRoot = ({ send }: KeptWorld, request: string, body?: object) =>
   send(request, { caller: root, ...(body ? { body } : {}) })
 
-const byOwner = ({ world: { send }, who: { tokens } }: Doing, request: string, body: object) =>
-  send(request, { ...(tokens[0] === undefined ? {} : { token: tokens[0] }), body })
+const byOwner = ({ world: { send }, who }: Doing, request: string, body: object) =>
+  send(request, { ...senderOf(who, who.tokens[0]), body })
 
 /** The membership of somebody that was added first. */
 async function firstOf({ world, who }: Doing): Promise<string | undefined> {
@@ -38,9 +53,12 @@ async function firstOf({ world, who }: Doing): Promise<string | undefined> {
 }
 
 const login = async ({ world: { send }, who }: Doing): Promise<void> => {
-  const { email, password } = who
-  const { status, body } = await send('POST /auth/login', { body: { email, password } })
-  if (status === 200) who.tokens.unshift(body.token)
+  const { email, password, hasCookie } = who
+  const answer = await send('POST /auth/login', {
+    body: { email, password },
+    ...(hasCookie ? { headers: SAME } : {}),
+  })
+  if (answer.status === 200) who.tokens.unshift(tokenOf(answer))
 }
 
 const setUser = ({ world, who }: Doing, body: object) => byRoot(world, `PATCH /users/${who.id}`, body)
@@ -122,7 +140,8 @@ async function begin(world: KeptWorld): Promise<{ people: readonly Person[]; pat
   for (const name of PEOPLE) {
     const [email, password] = [`${name}@example.com`, 'secret password']
     const { body } = await world.send('POST /auth/register', { body: { email, password } })
-    people.push({ id: body.user._id, email, password, tokens: [body.token] })
+    const hasCookie = people.length % 2 === 1
+    people.push({ id: body.user._id, email, password, tokens: [body.token], hasCookie })
     await byRoot(world, 'POST /members', { user: body.user._id, team: 'a' })
     await byRoot(world, 'POST /letters', { team: name, from: body.user._id })
   }
@@ -159,8 +178,10 @@ export async function checkHistories(runs: number, open: () => Places): Promise<
         const { people, paths } = await begin(kept)
         const last = new Map<string, string>()
         const compare = async (doing: string): Promise<void> => {
-          const tokens = people.flatMap((person) => person.tokens.slice(0, ASKED))
-          for (const token of tokens) {
+          const asking = people.flatMap((person) =>
+            person.tokens.slice(0, ASKED).map((token) => ({ token, sender: senderOf(person, token) })),
+          )
+          for (const { token, sender } of asking) {
             const requests = [
               ...LISTS.map((path) => [`GET ${path}`, undefined] as const),
               ...paths.map((path) => [`GET ${path}`, undefined] as const),
@@ -168,7 +189,7 @@ export async function checkHistories(runs: number, open: () => Places): Promise<
               ['POST /notes', { team: 'b', text: 7 }] as const,
             ]
             for (const [request, body] of requests) {
-              const asked = { token, ...(body ? { body } : {}) }
+              const asked = { ...sender, ...(body ? { body } : {}) }
               const [here, there] = [await kept.send(request, asked), await read.send(request, asked)]
               const answer = ({ status, text }: typeof here): string =>
                 `${status} ${text.replace(/"requestId":"[^"]*"/, '')}`

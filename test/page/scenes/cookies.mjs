@@ -18,6 +18,7 @@ const CONFIG = {
       permissions: { owner: { read: true } },
     },
     notes: {
+      changes: true,
       schema: { text: { type: 'string' } },
       permissions: { '*': { read: true }, user: { create: true }, owner: { update: true, delete: true } },
     },
@@ -48,6 +49,22 @@ const ask = (page, method, path, body) =>
       return { status: response.status, body: text ? JSON.parse(text) : undefined }
     },
     [method, path, body],
+  )
+
+/** Opens a stream of changes, and returns whether the browser lets the page read it. */
+const follow = (page, url) =>
+  page.evaluate(
+    (url) =>
+      new Promise((resolve) => {
+        const stream = new EventSource(url, { withCredentials: true })
+        const end = (what) => () => {
+          stream.close()
+          resolve(what)
+        }
+        stream.addEventListener('reset', end('read'))
+        stream.onerror = end('hidden')
+      }),
+    url,
   )
 
 /** A session in a cookie: from sign-in to its end, in two tabs, and beside pages of other origins that want to use it. */
@@ -83,6 +100,8 @@ export async function playCookies(browser) {
     assert.equal((await ask(page, 'GET', '/auth/me')).body.email, ANN.email)
     assert.equal((await ask(page, 'POST', '/notes', { text: 'own' })).status, 201)
 
+    assert.equal(await follow(page, `${own}/api/notes/changes`), 'read')
+
     // Another tab has the same session; the admin UI has one of its own, and leaves the cookie alone.
     const second = await context.newPage()
     await second.goto(own)
@@ -101,7 +120,8 @@ export async function playCookies(browser) {
       const forged = await context.newPage()
       const answers = []
       context.on('response', (response) => {
-        if (response.url().startsWith(`${own}/api/notes`)) answers.push(response.status())
+        if (response.url().startsWith(`${own}/api/notes`) && response.request().method() !== 'GET')
+          answers.push(response.status())
       })
       await forged.goto(`http://${host}:${evil.port}`)
       const send = (credentials) =>
@@ -122,6 +142,7 @@ export async function playCookies(browser) {
         `${own}/api/auth/me`,
       )
       assert.equal(await read, 'hidden')
+      assert.equal(await follow(forged, `${own}/api/notes/changes`), 'hidden')
       const asked = forged.evaluate(
         (url) =>
           fetch(url, {

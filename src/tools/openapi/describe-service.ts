@@ -328,8 +328,7 @@ const describeSecurity = (service: DescribedService): { readonly [name: string]:
 
 function describeCookie(service: DescribedService): { readonly [name: string]: JsonSchema } {
   const cookie = findCookie(service)
-  const description =
-    'The token from a login whose response set this cookie. A page of another origin may not write with it.'
+  const description = 'The token from a login whose response set this cookie.'
   return cookie ? { cookie: { type: 'apiKey', in: 'cookie', name: cookie.name, description } } : {}
 }
 

@@ -57,7 +57,7 @@ export function compileCookie(
 function judgePath(path: string, report: ConfigReport, reach: Reach | undefined): boolean {
   if (!PATH.test(path)) {
     report.fault(
-      `must begin with "/" and contain only visible ASCII characters except ";" and ",", found ${JSON.stringify(path)}`,
+      `must begin with "/" and be visible ASCII without ";" and ",", found ${JSON.stringify(path)}`,
     )
     return false
   }

@@ -245,31 +245,27 @@ const COOKIE: JsonSchema = object(
       type: 'string',
       // RFC 9110 §5.6.2, as RFC 6265 requires.
       pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$",
-      description:
-        'The name of the cookie. Without it: "__Host-session" or, if the path is not "/", "session".',
+      description: 'Default: "__Host-session" or, on another path than "/", "session".',
       ...examples('__Host-session'),
     },
     sameSite: withDefault('lax', {
       type: 'string',
       enum: ['lax', 'strict'],
-      description:
-        'The attribute SameSite. strict: browsers do not send the cookie when a link of another site is followed.',
+      description: 'The attribute SameSite. strict: links of other sites lead to pages without the session.',
       ...examples('strict'),
     }),
-    path: withDefault('/', text('The attribute Path. It must cover the base path of the service.', '/api')),
+    path: withDefault('/', text('The attribute Path. It covers the base path.', '/api')),
     origins: withDefault([], {
       type: 'array',
       items: { type: 'string' },
       uniqueItems: true,
-      description:
-        'Other origins whose pages may use the cookie. They must also be origins of the option cors.',
+      description: 'Other origins whose pages may use the cookie; also origins of the option cors.',
       ...examples(['https://app.example']),
     }),
   },
   {
     type: ['boolean', 'object'],
-    description:
-      'Browsers may keep sessions in a cookie that scripts cannot read. true: a cookie with all defaults.',
+    description: 'Browsers may keep sessions in a cookie that scripts cannot read. true: all defaults.',
     ...examples(true, { sameSite: 'strict' }),
   },
 )

@@ -81,7 +81,7 @@ export const PREFER = header(
 /** The request header that asks for a session in a cookie. */
 export const PREFER_COOKIE = header(
   'Prefer',
-  'With `session=cookie`, the token is set as a cookie; with `session=token`, it is in the body. Default: a cookie for pages of this origin and of trusted ones.',
+  'With `session=cookie`, the token is set as a cookie; with `session=token`, it is in the body.',
 )
 
 /** The response headers of requests whose bodies may have properties that are dropped. */

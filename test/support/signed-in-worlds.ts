@@ -15,7 +15,7 @@ export const COOKIES = {
   options: { cors: { origins: [APP] } },
 }
 
-/** What rules use of a caller, as fields of the account. */
+/** The fields of an account that rules use. */
 const OF_CALLERS: Json = {
   role: { type: 'array', items: { type: 'string' } },
   team: { type: 'string' },

@@ -5,7 +5,7 @@ import { createCollectionService, forwardedAddress } from 'collection-service'
 import { Hono } from 'hono'
 import config from './config.json' with { type: 'json' }
 
-// Pages of this origin keep their session in a cookie; other clients use tokens.
+// Pages keep their session in a cookie; programs use tokens.
 const withCookies = { ...config, auth: { ...config.auth, cookie: true } }
 
 // Hono hands on the whole URL, so the service has to know what stands before its own paths.

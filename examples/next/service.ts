@@ -6,7 +6,7 @@ import config from '../config.json' with { type: 'json' }
 // there once, as a store in memory must, is kept by the process.
 const kept = globalThis as { collectionService?: CollectionService }
 
-// Pages of this origin keep their session in a cookie; other clients use tokens.
+// Pages keep their session in a cookie; programs use tokens.
 const withCookies = { ...config, auth: { ...config.auth, cookie: true } }
 
 // `next build` loads this file too: creating a service opens nothing and starts nothing, the first request does.

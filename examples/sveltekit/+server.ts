@@ -3,7 +3,7 @@
 import { createCollectionService } from 'collection-service'
 import config from '../config.json' with { type: 'json' }
 
-// Pages of this origin keep their session in a cookie; other clients use tokens.
+// Pages keep their session in a cookie; programs use tokens.
 const withCookies = { ...config, auth: { ...config.auth, cookie: true } }
 
 // `vite build` loads this file too: creating a service opens nothing and starts nothing, the first request does.

@@ -83,6 +83,7 @@ const ALONE = [
   'test/unit/adapters/memory/heap.test.ts',
   'test/unit/core/http/kept-work.test.ts',
   'test/unit/core/kept/heap.test.ts',
+  'test/unit/tools/insight/diff/decisions.test.ts',
 ]
 
 const root = fileURLToPath(new URL('..', import.meta.url))

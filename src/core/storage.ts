@@ -154,6 +154,8 @@ export interface Change {
    * introduced.
    */
   readonly by: string | null
+  /** Present if a run of `migrate` made the write (`WriteOptions.isMigration`). */
+  readonly isMigration?: true
   /** The position from which to read the next changes. */
   readonly position: string
 }
@@ -174,6 +176,8 @@ export interface CallOptions {
 export interface WriteOptions extends CallOptions {
   /** The caller of the write, which is recorded with its changes: at most 1,024 bytes. Default: `null`. */
   readonly by?: string | null
+  /** Whether a run of `migrate` makes the write, which is recorded with its changes. Default: false. */
+  readonly isMigration?: boolean
 }
 
 /** A query of the log. */

@@ -1,5 +1,12 @@
 import { compareText } from '../../core/json/compare-text.js'
-import type { Change, ChangePage, ChangeQuery, LogPlan, StoredDocument } from '../../core/storage.js'
+import type {
+  Change,
+  ChangePage,
+  ChangeQuery,
+  LogPlan,
+  StoredDocument,
+  WriteOptions,
+} from '../../core/storage.js'
 import type { LogPlans } from '../log/log-plans.js'
 import { createNotifier } from '../log/notifier.js'
 import { isWhole, parsePosition, printPosition } from '../log/position.js'
@@ -23,6 +30,10 @@ const DROPPED = 2
  * Once the array of changes begins with this many dropped changes, and they are at least half of it, they are cut off.
  */
 const CUT = 1024
+
+/** The properties of a change that a run of `migrate` made, and of any other. */
+const MIGRATION = { isMigration: true } as const
+const NONE = {}
 
 /** The change log of an adapter. */
 export class ChangeLog {
@@ -48,7 +59,7 @@ export class ChangeLog {
   }
 
   /** Records the changes of one write. */
-  record(touched: readonly Touched[], by: string | null): void {
+  record(touched: readonly Touched[], { by = null, isMigration }: WriteOptions): void {
     const time = Date.now()
     const changes = touched.length === 1 ? touched : mergeTouched(touched)
     const write = ++this.#writes
@@ -57,7 +68,8 @@ export class ChangeLog {
       const bytes = this.#sizeOf(old, before) + this.#sizeOf(young, after)
       this.#bytes += bytes
       const id = (old ?? young)?._id ?? ''
-      this.#kept.push({ in: collection, id, before, after, write, time, by, bytes })
+      const mark = isMigration ? MIGRATION : NONE
+      this.#kept.push({ in: collection, id, before, after, write, time, by, bytes, ...mark })
     }
     this.#drop(changes.length * DROPPED)
     this.#notifier.notify()

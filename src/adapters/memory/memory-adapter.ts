@@ -6,6 +6,7 @@ import type {
   LogPlan,
   StorageAdapter,
   StoredDocument,
+  WriteOptions,
   WriteResult,
   WriteStep,
 } from '../../core/storage.js'
@@ -34,7 +35,7 @@ function writeSteps(
   steps: readonly WriteStep[],
   find: (name: string) => HeldCollection,
   log: ChangeLog,
-  by: string | null,
+  options: WriteOptions,
 ): WriteResult {
   const done: AppliedStep[] = []
   for (const [i, step] of steps.entries()) {
@@ -45,7 +46,7 @@ function writeSteps(
   }
   tidyAll(done)
   const touched = done.filter((one): one is AppliedStep & Touched => one.log !== undefined)
-  if (touched.length > 0) log.record(touched, by)
+  if (touched.length > 0) log.record(touched, options)
   return { ok: true, removed: done.filter(({ after }) => !after).length }
 }
 
@@ -185,7 +186,7 @@ export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = cr
     count: (name, filter, options) => countFound(find(name).plan(filter, UNSORTED), () => options.signal),
     aggregate: (name, query) =>
       groupByRanks(find(name).rows, query) ?? groupFound(find(name).plan(query.filter, UNSORTED), query),
-    write: (steps, { by = null }) => writeSteps(steps, find, log, by),
+    write: (steps, options) => writeSteps(steps, find, log, options),
     changes: (after, query) => log.changes(after, query),
     state: (names) => names.map((name) => find(name).rows.byId.documents.version).join(),
     async snapshot() {

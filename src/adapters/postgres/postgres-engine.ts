@@ -120,6 +120,7 @@ const createLog = (log: string, head: string): readonly string[] => [
   // Logs of earlier versions lack these two columns. Processes of those versions keep writing without them.
   `ALTER TABLE ${log} ADD COLUMN IF NOT EXISTS caller text`,
   `ALTER TABLE ${log} ADD COLUMN IF NOT EXISTS total bigint`,
+  `ALTER TABLE ${log} ADD COLUMN IF NOT EXISTS migration boolean`,
 ]
 
 /**

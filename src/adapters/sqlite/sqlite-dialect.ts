@@ -36,6 +36,7 @@ const LOG_STRUCTURES: readonly string[] = [
   // Logs of earlier versions lack this column, and processes of these versions continue to write without it.
   `ALTER TABLE ${quoteName(LOG)} ADD COLUMN caller TEXT`,
   `ALTER TABLE ${quoteName(LOG_HEAD)} ADD COLUMN size TEXT`,
+  `ALTER TABLE ${quoteName(LOG)} ADD COLUMN migration INTEGER`,
 ]
 
 /**

@@ -31,12 +31,19 @@ const partsOf = (stored: string, { id, before, after }: Change): readonly unknow
  */
 export function tellChange(
   collection: Collection,
-  { before, after, time, by }: Change,
+  { before, after, time, by, isMigration }: Change,
 ): ConsumerChange | undefined {
   const shown = showStored(collection, before, after)
   if (isEqualJson(shown.before, shown.after)) return undefined
   // An adapter of the host may be older than `by`.
-  const change = { collection: collection.name, time: formatTimestamp(time), by: by ?? null, ...shown }
+  const mark = isMigration ? { isMigration } : {}
+  const change = {
+    collection: collection.name,
+    time: formatTimestamp(time),
+    by: by ?? null,
+    ...mark,
+    ...shown,
+  }
   // `operation` determines whether `before` and `after` exist, which the compiler does not know here.
   return Object.freeze(change) as ConsumerChange
 }

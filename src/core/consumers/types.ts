@@ -12,6 +12,8 @@ export type ConsumerChange<C = unknown, N extends CollectionName<C> = Collection
      * anonymous caller, for seeds, and for changes from before this property was recorded.
      */
     readonly by: string | null
+    /** Present if a run of `migrate` made the change. */
+    readonly isMigration?: true
   } & (
     | { readonly operation: 'create'; readonly before: null; readonly after: DocumentOf<C, K> }
     | {

@@ -186,6 +186,7 @@ type LogRow = readonly [
   label: number | null,
   made: number,
   by: string | null,
+  migration: boolean | null,
   collection: string,
   id: string,
   before: StoredDocument | null,
@@ -219,7 +220,7 @@ function createReadChanges(dialect: SqlDialect, use: Connections['use'], advance
   const running = 'OVER (ROWS UNBOUNDED PRECEDING)'
   // Rows are converted to JSON one by one, and only until the byte limit is exceeded.
   const page = `WITH page AS MATERIALIZED (SELECT * FROM ${log} WHERE position > $1::bigint ORDER BY position LIMIT $2::bigint),
-written AS MATERIALIZED (SELECT json_build_array(position, write, ${MICROSECONDS}, caller, collection, id, before, after)::text AS change FROM page),
+written AS MATERIALIZED (SELECT json_build_array(position, write, ${MICROSECONDS}, caller, migration, collection, id, before, after)::text AS change FROM page),
 beyond AS MATERIALIZED (SELECT greatest(place - 1, 1) AS given FROM (SELECT row_number() ${running} AS place, sum(octet_length(change)) ${running} AS total FROM written) AS summed WHERE total > $3::float8 LIMIT 1)
 SELECT log, left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline, last, dropped, ${millisecondsOf('clock_timestamp()')} AS now,
 (SELECT seq FROM ${log} WHERE position IS NULL ORDER BY seq LIMIT 1) AS fresh,
@@ -302,11 +303,13 @@ async function toPage(
   )) as readonly LogRow[]
   const positionOf = (place: number, time: number, made: number | null): string =>
     printPosition({ log, place: [timeline, place], time, made })
-  const changes = rows.map(([place, label, made, by, collection, id, before, after]): Change => {
+  const changes = rows.map(([place, label, made, by, migration, collection, id, before, after]): Change => {
     const time = Math.round(made / 1000)
     // A write of one statement has no label and a single change, so the position of the change identifies the write.
     const write = label ?? -place
-    return { in: collection, id, before, after, time, by, write, position: positionOf(place, time, made) }
+    const position = positionOf(place, time, made)
+    const change: Change = { in: collection, id, before, after, time, by, write, position }
+    return migration ? { ...change, isMigration: true } : change
   })
   return {
     changes,

@@ -1,4 +1,4 @@
-import type { LogPlan } from '../../../core/storage.js'
+import type { LogPlan, WriteOptions } from '../../../core/storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
 import type { Bind, SqlDialect, Statement } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
@@ -24,7 +24,11 @@ export interface ManyRecording extends Recording {
 export function createRecording(
   engine: SqlEngine,
   plans: LogPlans,
-  { isOneStatement, by }: { readonly isOneStatement: boolean; readonly by: string | null },
+  {
+    isOneStatement,
+    by = null,
+    isMigration = false,
+  }: Pick<WriteOptions, 'by' | 'isMigration'> & { readonly isOneStatement: boolean },
 ): ManyRecording {
   const label = isOneStatement ? null : Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
   const { dialect } = engine
@@ -33,7 +37,13 @@ export function createRecording(
       const plan = plans.of(collection)
       return (
         plan &&
-        createRecorder(engine, { collection, plan, label, by: (bind) => `${bind(printBy(by))}::jsonb ->> 0` })
+        createRecorder(engine, {
+          collection,
+          plan,
+          label,
+          isMigration,
+          by: (bind) => `${bind(printBy(by))}::jsonb ->> 0`,
+        })
       )
     },
     forget: writeStatement(
@@ -49,6 +59,7 @@ interface RecordedTable {
   readonly collection: string
   readonly plan: LogPlan
   readonly label: number | null
+  readonly isMigration: boolean
   /** Builds an expression for the caller. */
   readonly by: (bind: Bind) => string
 }
@@ -61,7 +72,7 @@ type StateColumn = 'before' | 'after'
  */
 function recordChanged(
   { ownTable }: SqlDialect,
-  { collection, plan: { omit }, label, by }: RecordedTable,
+  { collection, plan: { omit }, label, isMigration, by }: RecordedTable,
   columns: readonly StateColumn[],
   bind: Bind,
 ): string {
@@ -73,8 +84,9 @@ function recordChanged(
     'changed.id',
     ...columns.map((name) => `changed.${name}${omitted}`),
   ]
+  const marked = isMigration ? ([['migration'], ['true']] as const) : ([[], []] as const)
   const insert = (more: readonly string[], value: readonly string[]): string =>
-    `INSERT INTO ${ownTable(LOG)} (${[...more, ...names].join(', ')}) SELECT ${[...value, ...values].join(', ')} FROM changed`
+    `INSERT INTO ${ownTable(LOG)} (${[...more, ...marked[0], ...names].join(', ')}) SELECT ${[...value, ...marked[1], ...values].join(', ')} FROM changed`
   if (label === null) return insert([], [])
   return `${insert(['write'], [`(${bind(label)})::bigint`])} ON CONFLICT (write, id, collection) WHERE position IS NULL AND write IS NOT NULL DO UPDATE SET after = excluded.after`
 }
@@ -85,7 +97,13 @@ function recordChanged(
 export const recordInserted = (
   dialect: SqlDialect,
   target: Pick<RecordedTable, 'collection' | 'plan'> & { readonly by: string },
-): string => recordChanged(dialect, { ...target, label: null, by: () => target.by }, ['after'], () => '')
+): string =>
+  recordChanged(
+    dialect,
+    { ...target, label: null, isMigration: false, by: () => target.by },
+    ['after'],
+    () => '',
+  )
 
 /** The columns that a statement returns for each inserted document, so that they can be recorded. */
 export const INSERTED = '_id AS id, document AS after'

@@ -205,7 +205,7 @@ function takeTurns({ table }: SqlDialect, steps: readonly WriteStep[]): string {
     .join('')
 }
 
-type WriteCaller = WorkCaller & Pick<WriteOptions, 'by'>
+type WriteCaller = WorkCaller & Pick<WriteOptions, 'by' | 'isMigration'>
 
 /** Creates the function that applies the steps of a write, all or none. */
 export function createWrite(
@@ -216,8 +216,10 @@ export function createWrite(
   const create = createCreate(engine, use, plans)
   const apply = (steps: readonly WriteStep[], caller: WriteCaller): Promise<StepsOutcome> => {
     const [step, ...others] = steps
-    if (step && 'insert' in step && others.length === 0) return create(step, caller)
-    const work = { steps, by: caller.by ?? null }
+    // Creates of several callers share a statement, which marks none of them.
+    if (step && 'insert' in step && others.length === 0 && !caller.isMigration) return create(step, caller)
+    const { by = null, isMigration = false } = caller
+    const work = { steps, by, isMigration }
     const options = { mayBeLong: isLarge(steps), writes: true }
     return use((session) => writeSteps(session, engine, work, plans), caller, options)
   }
@@ -239,11 +241,11 @@ export function createWrite(
 async function writeSteps(
   session: DatabaseSession,
   plain: SqlEngine,
-  { steps, by }: { readonly steps: readonly WriteStep[]; readonly by: string | null },
+  { steps, ...author }: Pick<WriteOptions, 'by' | 'isMigration'> & { readonly steps: readonly WriteStep[] },
   plans: LogPlans,
 ): Promise<StepsOutcome> {
   const recording = plans.records(steps)
-    ? createRecording(plain, plans, { isOneStatement: isOneStatement(steps), by })
+    ? createRecording(plain, plans, { isOneStatement: isOneStatement(steps), ...author })
     : undefined
   const engine = recording ? { ...plain, recording } : plain
   try {

@@ -9,6 +9,7 @@ import type {
   LogPlan,
   MaybePromise,
   StoredDocument,
+  WriteOptions,
   WriteStep,
 } from '../../../core/storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
@@ -29,17 +30,21 @@ const TABLE = quoteName(LOG)
  * changes a document twice, the second change is merged into the first.
  */
 const record = (rows: string): string =>
-  `INSERT INTO ${TABLE} (write, time, caller, collection, id, before, after) ${rows} ON CONFLICT (write, id, collection) DO UPDATE SET after = excluded.after`
+  `INSERT INTO ${TABLE} (write, time, caller, migration, collection, id, before, after) ${rows} ON CONFLICT (write, id, collection) DO UPDATE SET after = excluded.after`
 
 /** A write with its number, time and caller. */
 interface NumberedWrite {
   readonly write: number
   readonly time: number
   readonly by: string | null
+  readonly isMigration: boolean
 }
 
 /** The SQL expression for the caller. Its parameter is the result of `printBy`. */
 const BY = `json_extract(?, '$[0]')`
+
+/** Returns the values of the columns for the caller, and for a run of `migrate`. */
+const authorOf = (isMigration: boolean): string => `${BY}, ${isMigration ? 1 : 'NULL'}`
 
 /** Deletes the recorded changes of a write. */
 const UNDO = `DELETE FROM ${TABLE} WHERE write = ?`
@@ -51,12 +56,14 @@ const FORGET = `${UNDO} AND before IS NULL AND after IS NULL`
  * rejected, `UNDO` deletes its record.
  */
 function createRecordings(plans: LogPlans): (numbered: NumberedWrite) => Recording {
-  const recorders = new Map<LogPlan, RecorderOf>()
+  const known = [new Map<LogPlan, RecorderOf>(), new Map<LogPlan, RecorderOf>()] as const
   return (numbered) => ({
     of(collection) {
       const plan = plans.of(collection)
       if (!plan) return undefined
-      const recorderOf = recorders.get(plan) ?? createRecorder(collection, plan)
+      const { isMigration } = numbered
+      const recorders = known[isMigration ? 1 : 0]
+      const recorderOf = recorders.get(plan) ?? createRecorder(collection, plan, isMigration)
       recorders.set(plan, recorderOf)
       return recorderOf(numbered)
     },
@@ -66,14 +73,17 @@ function createRecordings(plans: LogPlans): (numbered: NumberedWrite) => Recordi
 
 type RecorderOf = (numbered: NumberedWrite) => Recorder
 
-function createRecorder(collection: string, { omit }: LogPlan): RecorderOf {
+function createRecorder(collection: string, { omit }: LogPlan, isMigration: boolean): RecorderOf {
+  const author = authorOf(isMigration)
   const { statements } = sqliteEngine
   const names = omit.map((name) => `'$.${quoteName(name).replaceAll("'", "''")}'`)
   const leaveOut = (text: string): string =>
     omit.length > 0 ? `json_remove(${[text, ...names].join(', ')})` : text
-  const inserted = record(`VALUES (?, ?, ${BY}, ?, ?, NULL, ${leaveOut('?')})`)
+  const inserted = record(`VALUES (?, ?, ${author}, ?, ?, NULL, ${leaveOut('?')})`)
   const found = (text: string, after: string): string =>
-    record(`SELECT ?, ?, ${BY}, ?, _id, ${leaveOut('document')}, ${after} FROM (${text}) AS found WHERE TRUE`)
+    record(
+      `SELECT ?, ?, ${author}, ?, _id, ${leaveOut('document')}, ${after} FROM (${text}) AS found WHERE TRUE`,
+    )
   const replaced = found(statements.current(collection, '', 0).text, leaveOut('?'))
   return ({ write, time, by }) => {
     const place = [write, time, printBy(by), collection]
@@ -250,14 +260,17 @@ export class LogWriter {
   }
 
   /** Begins to record a write in the open transaction. Returns `undefined` if none of its collections is logged. */
-  begin(steps: readonly WriteStep[], by: string | null): Recorded | undefined {
+  begin(
+    steps: readonly WriteStep[],
+    { by = null, isMigration = false }: Pick<WriteOptions, 'by' | 'isMigration'>,
+  ): Recorded | undefined {
     if (!this.#plans.records(steps)) return undefined
     const connection = this.#connection
     if (this.#last === undefined) this.#before = readHead(connection).last[0]
     const write = 1 + (this.#last ?? this.#before)
     this.#last = write
     this.#due += steps.length * DROPPED
-    const recording = this.#recordingOf({ write, time: Date.now(), by })
+    const recording = this.#recordingOf({ write, time: Date.now(), by, isMigration })
     return { recording, undo: () => void connection.run(UNDO, [write]) }
   }
 
@@ -359,12 +372,13 @@ interface LogFiles {
 }
 
 /** Selects a row as one JSON text, because this is cheaper than several columns and one `JSON.parse` suffices. */
-const ROW = `'[' || write || ',' || json_quote(id) || ',' || json_quote(collection) || ',' || time || ',' || json_quote(caller) || ',' || coalesce(before, 'null') || ',' || coalesce(after, 'null') || ']'`
+const ROW = `'[' || write || ',' || json_quote(id) || ',' || json_quote(collection) || ',' || time || ',' || json_quote(caller) || ',' || coalesce(migration, 0) || ',' || coalesce(before, 'null') || ',' || coalesce(after, 'null') || ']'`
 
 type ChangeRow = readonly [
   ...place: ChangeKey,
   time: number,
   by: string | null,
+  migration: number,
   before: StoredDocument | null,
   after: StoredDocument | null,
 ]
@@ -396,10 +410,11 @@ export function readChanges(
   }
   const reading = forEachSliced(slices, readTexts(), (text) => {
     slices.left -= text.length / CHARACTERS
-    const [write, id, collection, time, by, before, became] = JSON.parse(text) as ChangeRow
+    const [write, id, collection, time, by, migration, before, became] = JSON.parse(text) as ChangeRow
     const place: ChangeKey = [write, id, collection]
     const position = printPosition({ log, place, time, made: time, files })
-    changes.push({ in: collection, id, before, after: became, write, time, by, position })
+    const change: Change = { in: collection, id, before, after: became, write, time, by, position }
+    changes.push(migration === 1 ? { ...change, isMigration: true } : change)
   })
   return whenReady(reading, () => {
     const here = { log, place: start, time: Date.now(), made: isKnown ? made : null, files }

@@ -55,6 +55,7 @@ interface QueuedWrite {
   readonly steps: readonly WriteStep[]
   readonly signal: AbortSignal | undefined
   readonly by: string | null
+  readonly isMigration: boolean
   /** The caller, used as the key for fairness in queues. */
   readonly caller: string | undefined
   readonly suspects: Suspects
@@ -278,12 +279,12 @@ export class WriteQueue {
    */
   #runAlone(write: WaitingWrite, isOnly: boolean, slices: Slices): MaybePromise<WriteOutcome[1]> {
     const { connection, log } = this.#target
-    const { steps, by, verify, signal, state } = write.about
+    const { steps, by, isMigration, verify, signal, state } = write.about
     if (state === 'left') return { thrown: unavailable(signal?.reason) }
     begin(write)
     // Savepoints are avoided if possible, because SQLite copies every page that is written after a savepoint.
     const isSaved = !isOnly && !isOneStatement(steps)
-    const recorded = log.begin(steps, by)
+    const recorded = log.begin(steps, { by, isMigration })
     const end = (isOk: boolean): void => {
       if (isOnly && !isOk) connection.execute('ROLLBACK')
       else if (isSaved) connection.execute(isOk ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
@@ -427,10 +428,18 @@ const OVERTAKEN = Symbol('overtaken')
 export function writeSurveyed(
   surveyor: Surveyor,
   steps: readonly WriteStep[],
-  { signal, by = null, caller }: WriteOptions,
+  { signal, by = null, isMigration = false, caller }: WriteOptions,
 ): Promise<WriteResult> {
   const long = steps.filter((step) => 'refuse' in step && surveyor.isLong(step.in, step.refuse))
-  const plain: QueuedWrite = { steps, signal, by, caller, suspects: () => undefined, verify: () => {} }
+  const plain: QueuedWrite = {
+    steps,
+    signal,
+    by,
+    isMigration,
+    caller,
+    suspects: () => undefined,
+    verify: () => {},
+  }
   return long.length === 0 ? surveyor.queue.write(plain) : writeLong(surveyor, plain, long)
 }
 

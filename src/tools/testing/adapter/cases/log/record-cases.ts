@@ -249,6 +249,35 @@ export const recordCases: readonly AdapterCase[] = [
     )
   }),
 
+  logCase('the writes of a run of migrate are marked, and no others', async (adapter) => {
+    const start = await findEnd(adapter)
+    const writes: readonly (readonly [steps: readonly WriteStep[], isMigration: boolean])[] = [
+      [[insert('a', { n: 1 })], true],
+      [[insert('b', { n: 1 })], false],
+      [[insert('c', { n: 1 }), insert('d', { n: 1 })], true],
+      [[replace('a', 1, { n: 2 }), replace('b', 1, { n: 2 })], true],
+      [[replace('b', 2, { n: 3 })], false],
+      [[remove(eq(ID, 'a'))], true],
+    ]
+    for (const [steps, isMigration] of writes) {
+      const { ok } = await adapter.write(steps, isMigration ? { isMigration } : {})
+      check(ok, 'a write was rejected')
+    }
+    const { changes } = await readLog(adapter, start)
+    const told = changes.map(({ id, isMigration }) => [id, isMigration ?? false])
+    const expected = [
+      ['a', true],
+      ['b', false],
+      ['c', true],
+      ['d', true],
+      ['a', true],
+      ['b', true],
+      ['b', false],
+      ['a', true],
+    ]
+    check(print(told) === print(expected), `expected ${print(expected)}, found ${print(told)}`)
+  }),
+
   logCase('documents of every kind are recorded as they are', async (adapter) => {
     const start = await findEnd(adapter)
     await insertAll(adapter, 'things', edgeDocuments)

@@ -16,6 +16,7 @@ const SERVER = {
   insight: 'src/tools/insight/index.ts',
   page: 'src/tools/page/index.ts',
   transfer: 'src/tools/transfer/index.ts',
+  migrate: 'src/tools/migrate/index.ts',
 }
 
 /** The programs of the command: itself, and the one that loads a configuration that is a module. */

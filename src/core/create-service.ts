@@ -42,7 +42,7 @@ import { createLifecycle, type Lifecycle } from './start/lifecycle.js'
 import { createLogger } from './start/logger.js'
 import { createUpkeep } from './start/upkeep.js'
 import type { StorageAdapter } from './storage.js'
-import { renameStorage } from './stored/names/renamed-storage.js'
+import { originOf, renameStorage } from './stored/names/renamed-storage.js'
 import type { Hasher } from './types/host.js'
 import type {
   Caller,
@@ -50,6 +50,7 @@ import type {
   Config,
   Handler,
   JsonObject,
+  Migrations,
   ServiceOptions,
   SystemOptions,
 } from './types.js'
@@ -137,11 +138,10 @@ export function assembleService<C>(
   })
   const log = createLog(adapter)
   const consumers = readConsumers(options.consumers ?? {})
-  const life = createLifecycle(
-    plain,
-    adapter,
-    consumers.size > 0 ? createConsumers(plain, consumers, { log, store }) : undefined,
-  )
+  const life = createLifecycle(plain, adapter, {
+    worker: consumers.size > 0 ? createConsumers(plain, consumers, { log, store }) : undefined,
+    migrate: options.migrate ? createMigrate(plain, adapter, options.migrations) : undefined,
+  })
   const upkeep = accounts
     ? createUpkeep({ background, now, clock, hasDeliveries: deliver !== undefined })
     : undefined
@@ -178,6 +178,26 @@ export function assembleService<C>(
   }
   return createHandlers(plain, common, { life, monitor, createMount })
 }
+
+/** Returns a function that migrates the stored documents. Its code is loaded when it is needed. */
+const createMigrate =
+  (service: Service, adapter: StorageAdapter, migrations: Migrations = {}) =>
+  async (): Promise<void> => {
+    const { migrateStorage } = await import('./migrate/migrate-storage.js')
+    const steps = await migrateStorage(originOf(adapter), {
+      service,
+      migrations,
+      isDry: false,
+      signal: new AbortController().signal,
+      onProgress() {},
+      onFailed: ({ name, id, reason }) =>
+        service.logger.warn(`migrate: ${name} could not change ${id}: ${reason}`, {
+          code: 'migration_failed',
+        }),
+    })
+    for (const { name, done, failed } of steps)
+      service.logger.info(`migrate: ${name} changed ${done} documents, and could not change ${failed}`)
+  }
 
 /** Compiles a configuration, and logs its warnings. Throws `ConfigError`, also for invalid options. */
 function compilePlan(config: unknown, adapter: StorageAdapter, options: GivenOptions): Compiled {

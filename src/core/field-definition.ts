@@ -16,6 +16,11 @@ interface CommonAttributes extends Commented {
   readonly immutable?: boolean
   /** The name of the property in the storage, if it was renamed. Default: its own name. Not for elements of arrays. */
   readonly stored?: string
+  /**
+   * The value that a run of `migrate` gives to stored documents that lack the property. Only beside `required`, and not
+   * for hashes, references and unique fields.
+   */
+  readonly fill?: unknown
 }
 
 interface ScalarAttributes extends CommonAttributes {

@@ -182,6 +182,8 @@ export interface Config extends Commented {
   readonly collections: { readonly [name: string]: CollectionConfig }
   readonly auth?: AuthConfig
   readonly limits?: Partial<Limits> & Commented
+  /** The names of the migrations of stored documents, in their order. Their code is in `options.migrations`. */
+  readonly migrations?: readonly string[]
 }
 
 /** A caller that the host has identified. `null` instead of a caller means anonymous. */
@@ -198,6 +200,36 @@ export type Document = { readonly _id: string } & JsonObject
 export interface Connection {
   /** The address of its other end, such as a proxy; `undefined` if the service does not know it. */
   readonly address: string | undefined
+}
+
+/** What a migration makes of a document. All names are stored ones (CONTRACT.md §1, "Migrations"). */
+export interface MigrationResult {
+  /** New values of top-level fields or free properties; `null` removes a value. */
+  readonly set?: JsonObject
+  /** Documents to create: `in` is a collection. They may have `_id`, `createdAt`, `updatedAt` and `createdBy`. */
+  readonly also?: readonly { readonly in: string; readonly document: JsonObject }[]
+  /** Whether the document is removed. */
+  readonly remove?: true
+}
+
+/**
+ * Migrates one document: stored names, with system fields and undeclared values, without hashes; frozen. It must be pure,
+ * because it may be called again. Without a result, the document stays as it is.
+ */
+export type MigrateDocument = (
+  document: { readonly _id: string } & JsonObject,
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing has this type
+) => MaybePromise<MigrationResult | undefined | void>
+
+/** The code of a migration. */
+export interface Migration {
+  /** The functions by stored collection. */
+  readonly collections: { readonly [collection: string]: MigrateDocument }
+}
+
+/** The code of migrations, by their names in the configuration. */
+export interface Migrations {
+  readonly [name: string]: Migration
 }
 
 /** The options of `createCollectionService`. */
@@ -256,6 +288,13 @@ export interface ServiceOptions {
    * check. Default true (CONTRACT.md §7, "Health").
    */
   readonly health?: boolean | 'detailed'
+  /** The code of the migrations that stored documents need, by their names in `migrations` of the configuration. */
+  readonly migrations?: Migrations
+  /**
+   * Whether a start first brings stored documents into the form of the configuration, as `migrateCollections` does.
+   * Default false: a start rejects with `ConfigError` if the documents need it (CONTRACT.md §7, "Migrating").
+   */
+  readonly migrate?: boolean
 }
 
 /** The options of `system`. */

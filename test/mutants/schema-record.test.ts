@@ -33,7 +33,9 @@ const mutants: readonly Mutant[] = [
   [
     'no start compares',
     COMPARE,
-    change<typeof CompareRecord>(() => ({ compareRecord: async () => ({ names: new Map(), dropped: [] }) })),
+    change<typeof CompareRecord>(() => ({
+      compareRecord: async () => ({ names: new Map(), dropped: [], finished: [] }),
+    })),
   ],
   [
     'names of earlier fields are free',

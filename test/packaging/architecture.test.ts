@@ -118,6 +118,7 @@ const ROOMS: { readonly [room: string]: readonly string[] } = {
   'service/hooks': ['service', 'service/store', 'service/write', 'service/batch'],
   'service/consumers': ['service', 'service/store', 'service/hooks'],
   'service/stored': ['service'],
+  'service/migrate': ['service', 'service/store', 'service/write', 'service/stored'],
   'service/start': ['service', 'service/store', 'service/write', 'service/changes', 'service/stored'],
 }
 
@@ -145,6 +146,8 @@ const DOORS: readonly string[] = [
   'core/request/observe-storage.ts',
   'core/stored/names/',
   'core/start/',
+  'core/migrate/',
+  'tools/migrate/',
   'tools/cli/',
   'tools/testing/',
   'tools/transfer/',

@@ -192,6 +192,7 @@ const REASONS: { readonly [path: string]: string } = {
   'support/judged-respond.ts': 'looks at who does',
   'support/laws.ts': 'stores documents of another configuration at random',
   'support/service.ts': 'hands on what a test says of its documents',
+  'support/migrate-laws.ts': 'stores documents of another configuration',
   'support/schema-record-laws.ts': 'starts services with other configurations',
   'support/stored-laws.ts': 'starts a service with another configuration',
   'security/stored-names.test.ts': 'stores documents of another configuration',

@@ -25,6 +25,7 @@ const TOOLS = new Set([
   'page',
   'testing',
   'transfer',
+  'migrate',
   'client',
   'infer',
 ])

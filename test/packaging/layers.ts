@@ -46,6 +46,7 @@ export const FOLDERS: { readonly [beginning: string]: string } = {
   'core/start': 'service',
   'core/stored': 'service',
   'core/stored/names': 'names',
+  'core/migrate': 'service',
   'core/http': 'http',
   'core/accounts/routes': 'http',
   'core/changes/routes': 'http',
@@ -59,6 +60,7 @@ export const FOLDERS: { readonly [beginning: string]: string } = {
   'tools/page': 'page',
   'tools/testing': 'testing',
   'tools/transfer': 'transfer',
+  'tools/migrate': 'migrate',
   'tools/cli': 'cli',
   index: 'index',
 }
@@ -85,6 +87,7 @@ export const ROOM_FOLDERS: { readonly [beginning: string]: string } = {
   'core/consumers': 'service/consumers',
   'core/start': 'service/start',
   'core/stored': 'service/stored',
+  'core/migrate': 'service/migrate',
 }
 
 /** What each layer may import beside itself. */
@@ -279,6 +282,18 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'auth',
     'adapters',
   ],
+  migrate: [
+    'errors',
+    'types',
+    'json',
+    'filter',
+    'storage',
+    'config',
+    'names',
+    'service',
+    'adapters',
+    'create-service',
+  ],
   transfer: ['errors', 'types', 'json', 'filter', 'storage', 'schema', 'config', 'names', 'auth'],
   cli: [
     'addresses',
@@ -300,6 +315,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'insight',
     'page',
     'transfer',
+    'migrate',
     'index',
   ],
   index: [

@@ -11,7 +11,7 @@ import { presentWays } from '../claims/query/demands.js'
 import { ConfigError, type ConfigFault } from '../errors.js'
 import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import type { Field } from '../fields/field-type.js'
-import { checkCase, checkStoredNames } from '../fields/names.js'
+import { checkCase, checkStoredNames, findTwins } from '../fields/names.js'
 import { RESERVED_COLLECTION_NAMES, USERS } from '../fields/schema/names.js'
 import { holdsReference } from '../fields/schema/references.js'
 import { createPatternStore } from '../filter/pattern/pattern-store.js'
@@ -111,7 +111,10 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
     claims: read,
     claimed: new Set(Array.from(read.values(), ({ from }) => from)),
     limits,
+    migrations: config.migrations ?? [],
   }
+  for (const [name, message] of findTwins(known.migrations, []))
+    report.at('migrations').at(known.migrations.indexOf(name)).fault(message)
   const log = compileLog(config, known, options.hasLog ?? true, report.at('collections'))
   const plan = { ...known, log }
   checkLimits(limits, report.at('limits'))

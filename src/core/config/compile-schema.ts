@@ -3,9 +3,11 @@ import type { DefinitionCheck, Field } from '../fields/field-type.js'
 import { fieldTypeOf } from '../fields/field-types.js'
 import { checkCase, checkStoredNames, RESERVED_FIELD_NAMES, reservedNames } from '../fields/names.js'
 import { suggest } from '../fields/schema/names.js'
+import { normalise } from '../fields/schema/normalise.js'
 import { type BodyValidator, compileValidator } from '../fields/schema/validator.js'
 import type { FieldRef } from '../filter/filter.js'
 import type { ParsePattern } from '../filter/pattern/parse-pattern.js'
+import { isEqualJson } from '../json/equality.js'
 import { toPointerPart } from '../json/pointer.js'
 import type { ConfigReport } from '../json/report.js'
 import { findVariables } from '../query/variable.js'
@@ -146,6 +148,12 @@ function checkOwnValues(fields: readonly Field[], validate: BodyValidator, schem
       const allowed = 'a default must be a fixed value, or "$now" for a timestamp'
       place.report.at('default').fault(`${JSON.stringify(variable)} is a variable: ${allowed}`)
     } else if (written !== undefined) judge(written, place, place.report.at('default'))
+    const given = definition.fill
+    if (given !== undefined) {
+      const fault = judgeFill(field, given)
+      if (fault === undefined) judge(given, place, place.report.at('fill'))
+      else place.report.at('fill').fault(fault)
+    }
     const choices: readonly unknown[] = 'enum' in definition ? (definition.enum ?? []) : []
     for (const [i, value] of choices.entries()) judge(value, place, place.report.at('enum').at(i))
     visitAll(properties, { ...place, report: place.report.at('properties') })
@@ -164,6 +172,23 @@ function checkOwnValues(fields: readonly Field[], validate: BodyValidator, schem
     }
   }
   visitAll(fields, { pointer: '', report: schema, wrap: (value) => value as JsonObject })
+}
+
+/** Returns the reason why a field cannot have `fill`, or not this value; `undefined` if it can (CONTRACT.md §1, "Fill"). */
+function judgeFill(field: Field, value: unknown): string | undefined {
+  const { type, definition, fieldType } = field
+  if (!definition.required)
+    return 'needs "required": true: only a required field is filled in stored documents'
+  if (fieldType.valueType === null || type === 'reference')
+    return `cannot be given to a ${type}: each document needs a value of its own`
+  if ('unique' in definition && definition.unique)
+    return 'cannot be given to a unique field: each document needs a value of its own'
+  const [variable] = findVariables(value)
+  if (variable !== undefined) return `${JSON.stringify(variable)} is a variable: it must be a fixed value`
+  const stored = normalise(field, value)
+  return isEqualJson(stored, value)
+    ? undefined
+    : `must be in the form in which it is stored: ${JSON.stringify(stored)}`
 }
 
 /** The compiled schema of a collection. */

@@ -140,6 +140,8 @@ export interface ServicePlan {
   /** The collections from which claims read documents. */
   readonly claimed: ReadonlySet<string>
   readonly limits: Limits
+  /** The names of the migrations, in their order. */
+  readonly migrations: readonly string[]
   /** The referrers, by the collection to which the references point. */
   readonly referrers: ReadonlyMap<string, readonly Referrer[]>
   readonly matches: Matches

@@ -18,6 +18,7 @@ type SharedAttribute =
   | 'nullable'
   | 'immutable'
   | 'stored'
+  | 'fill'
   | 'unique'
   | 'index'
 

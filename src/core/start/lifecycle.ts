@@ -2,203 +2,19 @@ import { DELIVERIES_PLAN } from '../accounts/auth/deliveries.js'
 import { LEDGERS_PLAN } from '../accounts/auth/ledger.js'
 import { SESSIONS_PLAN } from '../accounts/auth/sessions.js'
 import { plansOf } from '../changes/log/log-plans.js'
-import type { Collection } from '../config/plan.js'
-import { buildDocument, createSystemFields, isCreator } from '../documents/write/new-document.js'
-import type { Fault } from '../errors.js'
-import { isSystemField, suggest } from '../fields/schema/names.js'
-import { addNearNames } from '../fields/schema/near-names.js'
-import { applyDefaults, normaliseProperties } from '../fields/schema/normalise.js'
-import { collectReferences, type Reference } from '../fields/schema/references.js'
-import { MAX_FAULTS } from '../fields/schema/validator.js'
-import { parseTimestamp } from '../fields/timestamp.js'
-import { findUnstorable, isStorable } from '../json/domain.js'
-import { isObject, isPlainObject, pickWhere, readOwn } from '../json/own-properties.js'
-import { type BodyReport, reportFirst } from '../json/report.js'
-import { isUuid, lowerUuid } from '../json/uuid.js'
-import { planAgreements } from '../references/matches.js'
-import { requireReference } from '../references/references.js'
-import { Call, type Service } from '../request/call.js'
-import { AT_START, UNHURRIED } from '../request/deadline.js'
-import { brokenReference, conflict, invalid } from '../request/refusals.js'
-import type { Agreement } from '../request/store/attempt.js'
+import { isObject } from '../json/own-properties.js'
+import type { Service } from '../request/call.js'
+import { AT_START } from '../request/deadline.js'
 import { createStore } from '../request/store.js'
 import { endOfTurn } from '../slices.js'
-import type { StorageAdapter, StoredDocument, WriteStep } from '../storage.js'
+import type { CollectionPlan, StorageAdapter } from '../storage.js'
 import { originOf } from '../stored/names/renamed-storage.js'
-import { compareRecord, reserveNames } from '../stored/record/compare-record.js'
-import { SCHEMA_PLAN } from '../stored/record/schema-record.js'
-import type { JsonObject, MaybePromise } from '../types.js'
+import { compareRecord, isCurrent, type KnownRecord, reserveNames } from '../stored/record/compare-record.js'
+import { withoutNewIndexes } from '../stored/record/new-indexes.js'
+import { readRecord, SCHEMA_PLAN } from '../stored/record/schema-record.js'
+import type { MaybePromise } from '../types.js'
+import { isSeeded, storeSeed } from './store-seed.js'
 import { warnOfStored } from './warn-of-stored.js'
-
-const seeded = new WeakMap<StorageAdapter, Promise<void>>()
-
-/**
- * Stores the seed of an adapter, all documents or none, once for all services that use the adapter. The documents are
- * validated like bodies of a caller with all rights, but keep `_id`, `createdAt`, `updatedAt` and `createdBy`. Throws
- * `validation_failed` with all validation errors, whose `path` is a JSON pointer into the seed, or `unique_violation`.
- */
-function storeSeed(service: Service, adapter: StorageAdapter): Promise<void> {
-  const origin = originOf(adapter)
-  const known = seeded.get(origin)
-  if (known) return known
-  const store = createStore(adapter, UNHURRIED)
-  const call = new Call(service, { deadline: UNHURRIED, store, caller: null, session: undefined })
-  const storing = storeAll(call, adapter.seed)
-  seeded.set(origin, storing)
-  // After a failure, the next `open` stores the seed again.
-  storing.catch(() => seeded.delete(origin))
-  return storing
-}
-
-async function storeAll(call: Call, seed: unknown): Promise<void> {
-  const { plan } = call.service
-  if (seed === undefined) return
-  if (!isPlainObject(seed)) throw invalid([{ path: '', code: 'wrong_type', message: 'must be an object' }])
-  const faults: Fault[] = []
-  const report = reportFirst(faults, MAX_FAULTS)
-  const drafts: SeedDraft[] = []
-  const seeding = { call, accounts: findAccounts(call.service, seed) }
-  for (const [name, documents] of Object.entries(seed)) {
-    const collection = plan.collections.get(name)
-    if (collection && Array.isArray(documents)) {
-      const own = report.at(name)
-      for (const [i, document] of documents.entries()) {
-        const draft = judge(seeding, collection, document, own.at(i))
-        if (draft) drafts.push(draft)
-      }
-      continue
-    }
-    const message = collection
-      ? 'must be an array of documents'
-      : `is not a collection of the configuration${suggest(name, [...plan.collections.keys()])}`
-    report.at(name).fault('unknown_collection', message)
-  }
-  // Secrets are hashed after all checks, because hashing takes long.
-  if (faults.length > 0) throw invalid(faults)
-  const inserts: WriteStep[] = []
-  const references: Reference[] = []
-  const agreements: Agreement[] = []
-  for (const { collection, document, path } of drafts) {
-    const insert = typeof document === 'function' ? await document() : await document
-    inserts.push({ in: collection.name, insert })
-    references.push(...collectReferences(collection.fields, insert, path))
-    agreements.push(...planAgreements(plan, collection, { after: insert, at: path }))
-  }
-  await call.store.write(() => ({
-    // Documents may refer to each other in any order.
-    steps: [...inserts, ...references.map(requireReference), ...agreements.flatMap(({ step }) => step ?? [])],
-    done: undefined,
-    refuse({ reason, step, fields = [] }) {
-      const broken = agreements[step - inserts.length - references.length]?.refuse
-      if (broken) throw broken()
-      if (reason === 'missing') throw brokenReference(references[step - inserts.length])
-      throw conflict(fields, drafts[step]?.path)
-    },
-  }))
-}
-
-/** A valid document of the seed. It is stored after its secrets are hashed. */
-interface SeedDraft {
-  readonly collection: Collection
-  /**
-   * The document, or a function that builds it if it has secrets to hash. Without secrets it is built immediately, so
-   * that a seed of a million documents is not in memory twice.
-   */
-  readonly document: MaybePromise<StoredDocument> | (() => MaybePromise<StoredDocument>)
-  readonly path: string
-}
-
-interface Seeding {
-  readonly call: Call
-  /** The `_id`s of the accounts in the seed, in stored form. */
-  readonly accounts: ReadonlySet<string>
-}
-
-function findAccounts({ accounts }: Service, seed: JsonObject): Seeding['accounts'] {
-  const users = accounts ? readOwn(seed, accounts.users.name) : undefined
-  const documents: readonly unknown[] = Array.isArray(users) ? users : []
-  return new Set(documents.flatMap((one) => (isObject(one) ? (readId(readOwn(one, '_id')) ?? []) : [])))
-}
-
-const readId = (value: unknown): string | undefined => {
-  const id = typeof value === 'string' ? lowerUuid(value) : ''
-  return isUuid(id) ? id : undefined
-}
-
-/** Validates a document of the seed; returns `undefined` if it is invalid. */
-function judge(
-  { call, accounts }: Seeding,
-  collection: Collection,
-  document: unknown,
-  report: BodyReport,
-): SeedDraft | undefined {
-  if (!isObject(document)) {
-    report.fault('wrong_type', 'must be an object')
-    return undefined
-  }
-  if (!isStorable(document)) {
-    findUnstorable(document, report)
-    return undefined
-  }
-  const given = readSystemFields(document, report)
-  const own = createSystemFields(call, collection, given._id ?? call.service.createId())
-  const declared = collection.fields
-  const body = normaliseProperties(
-    declared,
-    pickWhere(document, (name) => !isSystemField(name)),
-  )
-  const fields = applyDefaults(declared, body, call.service.clock())
-  const faults = collection.validate(fields)
-  for (const { path, code, message } of addNearNames(faults, declared))
-    report.within(path).fault(code, message)
-  if (faults.length > 0) return undefined
-  const system = { ...own, ...given }
-  const creator = lowerUuid(system.createdBy ?? '')
-  // If the creator is an account of the seed, `createdBy` gets the lower case of its `_id`. Any other creator is a
-  // caller of the host.
-  const named = accounts.has(creator) ? { ...system, createdBy: creator } : system
-  const build = () => buildDocument(call, collection, { system: named, fields })
-  return { collection, document: collection.hashes.length > 0 ? build : build(), path: report.path }
-}
-
-interface GivenSystemFields {
-  readonly _id?: string
-  readonly createdAt?: string
-  readonly updatedAt?: string
-  readonly createdBy?: string | null
-}
-
-/** Reads the system fields of a document of the seed, and converts them to stored form. */
-function readSystemFields(document: JsonObject, report: BodyReport): GivenSystemFields {
-  const given: { [name: string]: unknown } = {}
-  for (const name in SYSTEM_FIELDS) {
-    const [read, expected] = SYSTEM_FIELDS[name as keyof GivenSystemFields]
-    if (!Object.hasOwn(document, name)) continue
-    given[name] = read(document[name])
-    if (given[name] === undefined) report.at(name).fault('wrong_type', expected)
-  }
-  return given
-}
-
-const TIME = [
-  (value: unknown) => (typeof value === 'string' ? parseTimestamp(value) : undefined),
-  'must be an RFC 3339 date-time',
-] as const
-
-const SYSTEM_FIELDS: {
-  readonly [name in keyof GivenSystemFields]-?: readonly [
-    read: (value: unknown) => string | null | undefined,
-    expected: string,
-  ]
-} = {
-  _id: [readId, 'must be a UUID'],
-  createdAt: TIME,
-  updatedAt: TIME,
-  createdBy: [
-    (value) => (value === null || isCreator(value) ? value : undefined),
-    'must be the _id of a user, of at most 1,024 bytes, or null',
-  ],
-}
 
 /** The state of a service: `closed` before its first opening, `failed` after an opening that failed. */
 export type LifecycleState = 'closed' | 'opening' | 'failed' | 'open' | 'closing'
@@ -229,6 +45,29 @@ export interface Worker {
   end(): Promise<void>
 }
 
+/** What a start does besides opening the storage. */
+interface StartWork {
+  readonly worker?: Worker | undefined
+  /** Migrates the stored documents. */
+  readonly migrate?: (() => Promise<void>) | undefined
+}
+
+/**
+ * Opens a storage so that the record can be read: all of it if no plan has a unique index, otherwise only the collection of
+ * the record. If the storage lacks structures that it may not create, the error names those of all plans.
+ */
+async function openForRecord(adapter: StorageAdapter, plans: readonly CollectionPlan[]): Promise<void> {
+  if (!plans.some(hasUnique)) return adapter.open(plans)
+  try {
+    await adapter.open([SCHEMA_PLAN])
+  } catch (cause) {
+    if (isObject(cause) && cause.code === 'unusable_storage') await adapter.open(plans)
+    throw cause
+  }
+}
+
+const hasUnique = ({ indexes }: CollectionPlan): boolean => indexes.some(({ unique }) => unique)
+
 /** The milliseconds between two attempts to open the storage. */
 const PAUSE = 1000
 
@@ -242,7 +81,11 @@ const PATIENCE = 60_000
 const LOOK = 1000
 
 /** Creates the lifecycle of a service. */
-export function createLifecycle(service: Service, adapter: StorageAdapter, worker?: Worker): Lifecycle {
+export function createLifecycle(
+  service: Service,
+  adapter: StorageAdapter,
+  { worker, migrate }: StartWork = {},
+): Lifecycle {
   const { plan, accounts } = service
   let state: Exclude<LifecycleState, 'closing'> = 'closed'
   let opening: Promise<undefined> | undefined
@@ -255,20 +98,40 @@ export function createLifecycle(service: Service, adapter: StorageAdapter, worke
   const goesOn = (): void => {
     partAt = performance.now()
   }
+  /** Opens the storage. Its new unique indexes are created after the comparison with the record. */
+  const openCompared = async (plans: readonly CollectionPlan[]): Promise<KnownRecord> => {
+    const store = createStore(originOf(adapter), AT_START)
+    await openForRecord(adapter, plans)
+    const record = await readRecord(store)
+    const isSplit = plans.some(hasUnique)
+    if (record && isCurrent(record, plan)) {
+      if (isSplit) await adapter.open(plans)
+      return record
+    }
+    const first = withoutNewIndexes(plans, plan, record)
+    if (isSplit) await adapter.open(first)
+    await migrate?.()
+    const compared = await compareRecord(store, plan)
+    if (first.some(({ indexes }, i) => indexes.length !== plans[i]?.indexes.length)) await adapter.open(plans)
+    return compared
+  }
   const openStorage = async (): Promise<undefined> => {
     const plans = plansOf(plan)
     try {
       const own = service.deliver
         ? [SESSIONS_PLAN, LEDGERS_PLAN, DELIVERIES_PLAN]
         : [SESSIONS_PLAN, LEDGERS_PLAN]
-      await adapter.open([...plans, ...(accounts ? own : []), SCHEMA_PLAN])
-      const store = createStore(originOf(adapter), AT_START)
-      const record = await compareRecord(store, plan.collections)
+      const record = await openCompared([...plans, ...(accounts ? own : []), SCHEMA_PLAN])
       reserveNames(plan, record.names)
+      for (const name of record.finished)
+        if (!plan.migrations.includes(name))
+          service.logger.warn(`/migrations: ${JSON.stringify(name)} is finished, and no longer in the list`, {
+            code: 'migration_removed',
+          })
       for (const { pointer, message } of record.dropped)
         service.logger.warn(`${pointer}: ${message}`, { code: 'stored_dropped' })
       // Documents in memory that no other service stored are those of the seed, which is validated.
-      const isFresh = adapter.system === 'memory' && !seeded.has(originOf(adapter))
+      const isFresh = adapter.system === 'memory' && !isSeeded(adapter)
       await storeSeed(service, adapter)
       await worker?.begin()
       state = 'open'

@@ -5,6 +5,7 @@ import { isObject, isPlainObject } from '../../json/own-properties.js'
 import { BOOLEAN, type Expectation, type Expectations, judgeOptions } from '../../options.js'
 import type { ServiceOptions } from '../../types.js'
 import { isListOfNames } from './fills.js'
+import { judgeCode } from './judge-migrations.js'
 import { isOrigin } from './origin.js'
 
 const isName = new RegExp(COLLECTION_NAME)
@@ -91,6 +92,13 @@ function judgeCollection(
     : [{ path, message: `${JSON.stringify(name)} has no "changes": true, so its changes are not logged` }]
 }
 
+/** Returns the faults of the code of migrations, which must be in the list of `config`. */
+function judgeMigrations(options: unknown, config: unknown): readonly ConfigFault[] {
+  const migrations = isObject(options) ? options.migrations : undefined
+  const listed = isObject(config) && Array.isArray(config.migrations) ? config.migrations.map(String) : []
+  return isPlainObject(migrations) ? judgeCode(migrations, listed) : []
+}
+
 const COMMENT = '$comment'
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
@@ -154,6 +162,8 @@ const OPTIONS: Expectations = {
   page: [isPage, 'the result of createPage from collection-service/page'],
   health: [(value) => typeof value === 'boolean' || value === 'detailed', 'true, false or "detailed"'],
   consumers: [isPlainObject, 'a plain object that contains consumers by their name'],
+  migrations: [isPlainObject, 'a plain object that contains migrations by their name'],
+  migrate: BOOLEAN,
 }
 
 const ADAPTER_METHODS = ['open', 'list', 'count', 'write', 'close']
@@ -169,6 +179,7 @@ export function checkOptions(adapter: unknown, options: unknown, config: unknown
       ...judgeOptions(options, OPTIONS, 'options'),
       ...judgeHooks(options, config),
       ...judgeConsumers(options, config),
+      ...judgeMigrations(options, config),
     ]
   } catch {
     // A getter or a proxy may throw.

@@ -32,6 +32,11 @@ const COMMON_ATTRIBUTES: JsonSchema = {
     description: 'The name of the field in the storage, if the field was renamed. Without it: its own name.',
     ...examples('title'),
   },
+  fill: {
+    description:
+      'The value that a run of migrate gives to stored documents that lack the field. Only beside "required": true.',
+    ...examples('en'),
+  },
 }
 
 const INDEX_ATTRIBUTES = {
@@ -490,6 +495,9 @@ const COLLECTION: JsonSchema = object(
   { required: ['schema'], description: 'A collection of documents, served under its name.' },
 )
 
+/** The pattern of the names of migrations (CONTRACT.md §1). */
+const MIGRATION_NAME = '^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$'
+
 /**
  * The JSON Schema of `config.json`. The compiler checks configurations with it, and editors use it for
  * completion.
@@ -515,6 +523,14 @@ export const CONFIG_SCHEMA: JsonSchema = object(
     }),
     auth: AUTH,
     limits: LIMITS,
+    migrations: {
+      type: 'array',
+      items: { type: 'string', pattern: MIGRATION_NAME },
+      uniqueItems: true,
+      description:
+        'The names of the migrations of stored documents, in their order. Their code is in modules.',
+      ...examples(['2026-11-minutes', '2026-12-split-comments']),
+    },
   },
   { required: ['collections'], $defs: { ...DEFINITIONS, grant: GRANT } },
 )

@@ -73,8 +73,22 @@ export const leftOf = (collection: Collection, left: readonly LeftIndex[]): read
     .map((index) => renameLeft(findRenaming(collection), { ...index, collection: collection.name }))
 
 /** Returns a function that gives a stored document of a collection the names of the configuration. */
-export const storedReader = (collection: Collection): ((document: StoredDocument) => StoredDocument) =>
-  findRenaming(collection)?.read ?? ((document) => document)
+export const storedReader = (collection: Collection): Naming['read'] => createNaming(collection).read
+
+/** Converts documents between the names of the configuration and stored ones. */
+type Naming = Pick<Renaming, 'read' | 'write'>
+
+const namings = new WeakMap<Collection, Naming>()
+
+/** Returns the functions that convert the documents of a collection. */
+export function createNaming(collection: Collection): Naming {
+  const known = namings.get(collection)
+  if (known) return known
+  const same = (document: StoredDocument): StoredDocument => document
+  const naming = findRenaming(collection) ?? { read: same, write: same }
+  namings.set(collection, naming)
+  return naming
+}
 
 const renamePlan = (renaming: Renaming | undefined, plan: CollectionPlan): CollectionPlan =>
   renaming

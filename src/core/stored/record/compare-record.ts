@@ -2,44 +2,73 @@ import type { Collection, ServicePlan } from '../../config/plan.js'
 import { ConfigError, type ConfigFault } from '../../errors.js'
 import { HASHES } from '../../fields/names.js'
 import { BY_ID } from '../../filter/after-id.js'
-import { everything } from '../../filter/filter.js'
+import { everything, isId } from '../../filter/filter.js'
 import { toPointerPart } from '../../json/pointer.js'
 import type { Store } from '../../request/store.js'
 import { listIds } from '../describe.js'
-import { describeNames, ELEMENTS, type StoredName } from './describe-names.js'
+import { describeNames, ELEMENTS, listFills, type StoredName } from './describe-names.js'
 import { findDropped } from './find-dropped.js'
-import { type FoundValues, findValues, MAX_IDS } from './find-values.js'
+import { type FoundValues, findLacking, findValues, MAX_IDS } from './find-values.js'
+import { Progress } from './progress.js'
 import {
+  fillKey,
   identifyNames,
+  isEmptyStorage,
+  listUniques,
   pathKey,
   type RecordedName,
   type RecordedNames,
-  readRecord,
   renewRecord,
+  SCHEMA,
   type SchemaRecord,
 } from './schema-record.js'
 
+/** What a start knows of the configurations that a storage has had. */
+export type KnownRecord = Pick<SchemaRecord, 'names' | 'dropped' | 'finished'>
+
+type Configured = Pick<ServicePlan, 'collections' | 'migrations'>
+
+/** Whether the record is that of a configuration, and nothing is left to do. */
+export const isCurrent = (
+  record: SchemaRecord | undefined,
+  { collections, migrations }: Configured,
+): boolean =>
+  record !== undefined &&
+  record.current === identifyNames(collections.values()) &&
+  migrations.every((name) => record.finished.includes(name)) &&
+  isNewEnough(record, migrations)
+
+/** Whether a configuration knows the migration that was finished last. */
+const isNewEnough = ({ finished }: Pick<SchemaRecord, 'finished'>, migrations: readonly string[]): boolean =>
+  finished.slice(-1).every((last) => migrations.includes(last))
+
 /**
  * Compares a configuration with the record of the configurations that the storage has had (CONTRACT.md §7, "Earlier
- * configurations"), and records it. Costs one read if the configuration has the names and types of the last one. Throws
- * `ConfigError` if the stored documents do not fit. `store` uses stored names. Returns the record.
+ * configurations"), and records it. Throws `ConfigError` if the stored documents do not fit. `store` uses stored names.
+ * Returns the record.
  */
-export async function compareRecord(
-  store: Store,
-  collections: ReadonlyMap<string, Collection>,
-): Promise<Pick<SchemaRecord, 'names' | 'dropped'>> {
-  const current = identifyNames(collections.values())
-  const known = await readRecord(store)
-  if (known?.current === current) return known
+export async function compareRecord(store: Store, plan: Configured): Promise<KnownRecord> {
+  const { collections, migrations } = plan
+  const all = [...collections.values()]
+  const current = identifyNames(all)
   return renewRecord(store, async (record) => {
+    if (record && isCurrent(record, plan)) return record
+    const isEmpty = !record && (await isEmptyStorage(store, all))
+    const finished = isEmpty ? migrations : (record?.finished ?? [])
+    await requireFit(store, plan, { record, current, finished })
     if (record?.current === current) return record
-    if (record) await requireFit(store, collections, { record, current })
     const number = (record?.number ?? 0) + 1
     const names = addNames(record?.names ?? new Map(), collections, number)
     const dropped = record ? await findDropped(store, collections, record.names) : []
-    return { number, current, previous: record?.current ?? null, names, dropped }
+    const uniques = listUniques(all)
+    const filled = [...new Set([...(record?.filled ?? []), ...all.flatMap(listFillKeys)])]
+    const previous = record?.current ?? null
+    return { number, current, previous, names, uniques, filled, finished, dropped }
   })
 }
+
+const listFillKeys = (collection: Collection): readonly string[] =>
+  listFills(collection).map((name) => fillKey(collection.storedName, name))
 
 /** Adds the names of a configuration to those that the record knows. */
 const addNames = (
@@ -78,21 +107,24 @@ export function reserveNames({ collections }: Pick<ServicePlan, 'collections'>, 
 }
 
 interface Comparison {
-  readonly record: SchemaRecord
+  readonly record: SchemaRecord | undefined
   readonly current: string
+  readonly finished: readonly string[]
 }
 
 /** Throws `ConfigError` if stored values do not fit the configuration, with a fault for each name. */
 async function requireFit(
   store: Store,
-  collections: ReadonlyMap<string, Collection>,
-  { record, current }: Comparison,
+  { collections, migrations }: Configured,
+  { record, current, finished }: Comparison,
 ): Promise<void> {
-  const faults: ConfigFault[] = []
+  const faults: ConfigFault[] = [...(await judgeMigrations(store, migrations, finished))]
   // The configuration before the last one may come back: its values were shown under these names.
-  const isBack = record.previous === current
+  const isBack = record?.previous === current
   for (const collection of collections.values()) {
     const at = `/collections${toPointerPart(collection.name)}`
+    faults.push(...(await judgeFills(store, collection, record?.filled ?? [])))
+    if (!record) continue
     const recorded = record.names.get(collection.storedName)
     if (!recorded) continue
     const isOld = (name: RecordedName): boolean => !isBack && name.last < record.number
@@ -122,6 +154,50 @@ async function requireFit(
     }
   }
   if (faults.length > 0) throw new ConfigError(faults)
+}
+
+/** Returns a fault if the configuration is older than the documents, or one for each migration that is not finished. */
+async function judgeMigrations(
+  store: Store,
+  migrations: readonly string[],
+  finished: readonly string[],
+): Promise<readonly ConfigFault[]> {
+  if (!isNewEnough({ finished }, migrations)) {
+    const message = `lack ${JSON.stringify(finished.at(-1))}, which was finished last: this configuration is older than the stored documents`
+    return [{ path: '/migrations', message }]
+  }
+  const faults: ConfigFault[] = []
+  for (const [i, name] of migrations.entries()) {
+    if (finished.includes(name)) continue
+    const { failed } = await Progress.read(name, (id) => store.own(SCHEMA).first(isId(id)))
+    const left =
+      failed.length === 0
+        ? ''
+        : `; it could not change ${countOf(failed.length)}: ${listIds({ count: failed.length, ids: failed }, MAX_IDS)}`
+    const message = `${JSON.stringify(name)} is not finished${left}: run collection-service migrate`
+    faults.push({ path: `/migrations/${i}`, message })
+  }
+  return faults
+}
+
+/** Returns a fault for each `fill` whose value documents lack, if no run has given it to all of them. */
+async function judgeFills(
+  store: Store,
+  collection: Collection,
+  filled: readonly string[],
+): Promise<readonly ConfigFault[]> {
+  const faults: ConfigFault[] = []
+  for (const name of listFills(collection)) {
+    if (filled.includes(fillKey(collection.storedName, name))) continue
+    const found = await findLacking(store, collection.storedName, name.path)
+    if (found.count === 0) continue
+    const lack = `${countOf(found.count)} ${found.count === 1 ? 'lacks' : 'lack'} the field (${listIds(found)})`
+    faults.push({
+      path: `/collections${toPointerPart(collection.name)}${name.pointer}/fill`,
+      message: `${lack}: run collection-service migrate, which gives them ${JSON.stringify(name.field.definition.fill)}`,
+    })
+  }
+  return faults
 }
 
 async function judgeName(

@@ -24,6 +24,7 @@ export const ELEMENTS = '[]'
 
 /** A declared name in the storage. */
 export interface StoredName {
+  readonly field: Field
   /** The stored names that lead to it; `[]` leads to the elements of an array: `["links", "[]", "to"]`. */
   readonly path: readonly string[]
   readonly type: StoredType
@@ -43,6 +44,10 @@ export const describeNames = ({ fields }: Pick<Collection, 'fields'>): readonly 
     }),
   )
 
+/** The fields of a collection that have `fill`. */
+export const listFills = (collection: Pick<Collection, 'fields'>): readonly StoredName[] =>
+  describeNames(collection).filter(({ field }) => field.definition.fill !== undefined)
+
 type Parent = Pick<StoredName, 'path' | 'pointer' | 'isExplicit'>
 
 function describeField(field: Field, parent: Parent): readonly StoredName[] {
@@ -54,10 +59,11 @@ function describeField(field: Field, parent: Parent): readonly StoredName[] {
   return describeValue(field, own)
 }
 
-function describeValue({ type, items, properties }: Field, own: Parent): readonly StoredName[] {
+function describeValue(field: Field, own: Parent): readonly StoredName[] {
+  const { type, items, properties } = field
   const inside = { ...own, pointer: `${own.pointer}/properties` }
   return [
-    { ...own, type: STORED_TYPES[type] },
+    { ...own, field, type: STORED_TYPES[type] },
     ...properties.flatMap((property) => describeField(property, inside)),
     ...(items
       ? describeValue(items, { ...own, path: [...own.path, ELEMENTS], pointer: `${own.pointer}/items` })

@@ -1,14 +1,15 @@
 import { digest } from '../../accounts/auth/token.js'
 import type { Collection } from '../../config/plan.js'
-import { isId } from '../../filter/filter.js'
+import { everything, isId } from '../../filter/filter.js'
 import { drawFirstVersion } from '../../first-version.js'
 import { readOwn } from '../../json/own-properties.js'
 import type { Store } from '../../request/store.js'
-import type { CollectionPlan, StoredDocument } from '../../storage.js'
-import { describeNames, type StoredType } from './describe-names.js'
+import type { CollectionPlan, IndexPlan, StoredDocument } from '../../storage.js'
+import { storedPlan } from '../names/renamed-storage.js'
+import { describeNames, type StoredName, type StoredType } from './describe-names.js'
 
 /** The internal collection of the record. The names of a configuration's collections cannot begin with `_`. */
-const SCHEMA = '_schema'
+export const SCHEMA = '_schema'
 
 /** The storage plan of this collection. */
 export const SCHEMA_PLAN: CollectionPlan = { name: SCHEMA, indexes: [] }
@@ -31,6 +32,12 @@ export interface SchemaRecord {
   readonly current: string
   readonly previous: string | null
   readonly names: RecordedNames
+  /** The unique indexes of the last configuration (see `uniqueKey`). */
+  readonly uniques: readonly string[]
+  /** The names whose values of `fill` all documents have got, or had when a configuration first declared `fill`. */
+  readonly filled: readonly string[]
+  /** The migrations that are finished, in the order in which they were. */
+  readonly finished: readonly string[]
   /** What the last configuration no longer declares, although documents have it. */
   readonly dropped: readonly Dropped[]
 }
@@ -45,12 +52,36 @@ export interface Dropped {
 /** The key of a path in the record: its steps, joined by `.`. */
 export const pathKey = (path: readonly string[]): string => path.join('.')
 
-/** Returns a text that identifies the stored names and the types of a configuration, in any order. */
+/** The key of a name with `fill` in the record. */
+export const fillKey = (collection: string, { path }: Pick<StoredName, 'path'>): string =>
+  `${collection} ${pathKey(path)}`
+
+/** The key of a unique index in the record, by stored names. */
+export const uniqueKey = ({ storedName }: Pick<Collection, 'storedName'>, { fields }: IndexPlan): string =>
+  [storedName, ...fields.map(({ path, type }) => `${path}:${type}`)].join(' ')
+
+/** Returns the keys of the unique indexes of a configuration. */
+export const listUniques = (collections: Iterable<Collection>): readonly string[] =>
+  Array.from(collections, (collection) =>
+    storedPlan(collection).indexes.flatMap((index) => (index.unique ? [uniqueKey(collection, index)] : [])),
+  ).flat()
+
+/**
+ * Returns a text that identifies the stored names, types, normal forms, unique indexes and `fill`s of a configuration, in
+ * any order.
+ */
 export function identifyNames(collections: Iterable<Collection>): string {
-  const names = Array.from(collections, (collection) =>
-    describeNames(collection).map(({ path, type }) => [collection.storedName, pathKey(path), type].join(' ')),
+  const all = [...collections]
+  const names = all.flatMap((collection) =>
+    describeNames(collection).map(({ path, type, field }) => {
+      const { definition } = field
+      const own = ['fill', 'trim', 'lowercase'].filter(
+        (name) => readOwn({ ...definition }, name) !== undefined,
+      )
+      return [collection.storedName, pathKey(path), type, ...own].join(' ')
+    }),
   )
-  return digest(JSON.stringify(names.flat().sort()))
+  return digest(JSON.stringify([names.sort(), [...listUniques(all)].sort()]))
 }
 
 /** The stored form of the record. A map is a list of its entries. */
@@ -61,6 +92,18 @@ interface StoredRecord extends Omit<SchemaRecord, 'names'> {
   ])[]
 }
 
+/** The record of a storage that no configuration has had yet. */
+const NO_RECORD: SchemaRecord = {
+  number: 0,
+  current: '',
+  previous: null,
+  names: new Map(),
+  uniques: [],
+  filled: [],
+  finished: [],
+  dropped: [],
+}
+
 /** Reads the record; `undefined` if there is none. */
 export const readRecord = async (store: Store): Promise<SchemaRecord | undefined> =>
   parseRecord(await store.own(SCHEMA).first(isId(SCHEMA)))
@@ -69,7 +112,7 @@ function parseRecord(document: StoredDocument | undefined): SchemaRecord | undef
   const text = document && readOwn(document, 'record')
   if (typeof text !== 'string') return undefined
   const { names, ...others } = JSON.parse(text) as StoredRecord
-  return { ...others, names: new Map(names.map(([name, paths]) => [name, new Map(paths)])) }
+  return { ...NO_RECORD, ...others, names: new Map(names.map(([name, paths]) => [name, new Map(paths)])) }
 }
 
 /**
@@ -98,3 +141,32 @@ export const renewRecord = async (
     // If another process came first, the next attempt reads its record.
     return { steps: [step], done: record, refuse: () => undefined }
   })
+
+/** Records that all documents of a stored collection have the values of `fill` of some names. */
+export async function noteFilled(
+  store: Store,
+  collection: string,
+  names: readonly StoredName[],
+): Promise<void> {
+  const keys = names.map((name) => fillKey(collection, name))
+  const isKnown = ({ filled }: SchemaRecord): boolean => keys.every((key) => filled.includes(key))
+  const known = await readRecord(store)
+  if (keys.length === 0 || (known && isKnown(known))) return
+  await renewRecord(store, async (record = NO_RECORD) =>
+    isKnown(record) ? record : { ...record, filled: [...new Set([...record.filled, ...keys])] },
+  )
+}
+
+/** Records that a migration is finished. */
+export const noteFinished = async (store: Store, migration: string): Promise<void> => {
+  await renewRecord(store, async (record = NO_RECORD) =>
+    record.finished.includes(migration) ? record : { ...record, finished: [...record.finished, migration] },
+  )
+}
+
+/** Whether a storage has no documents of a configuration. */
+export async function isEmptyStorage(store: Store, collections: Iterable<Collection>): Promise<boolean> {
+  for (const { storedName } of collections)
+    if ((await store.own(storedName).count(everything)) > 0) return false
+  return true
+}

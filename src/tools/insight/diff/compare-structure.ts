@@ -159,7 +159,7 @@ function definitionOf(field: Field): JsonObject {
   }
 }
 
-const UNCOMPARED: readonly string[] = ['$comment', 'description', 'unique', 'index', 'onDelete']
+const UNCOMPARED: readonly string[] = ['$comment', 'description', 'unique', 'index', 'onDelete', 'fill']
 
 /** Returns the settings of accounts; `undefined` if the service has no accounts. */
 function authOf({ auth }: ServicePlan): JsonObject | undefined {

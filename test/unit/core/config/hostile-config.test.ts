@@ -67,12 +67,12 @@ describe('a configuration is copied', () => {
   })
 
   test('so that an adapter is told of collections and indexes, and not of the rest', async () => {
-    const told: unknown[] = []
+    let told: readonly unknown[] = []
     const inner = createMemoryAdapter()
     const adapter: StorageAdapter = {
       ...inner,
       open(plans) {
-        told.push(...plans)
+        told = plans
         return inner.open(plans)
       },
     }

@@ -1,0 +1,26 @@
+import type { StoredDocument, WriteStep } from '../storage.js'
+
+/** What a step makes of a stored document. */
+export interface Fixed {
+  /** The document as it was read. */
+  readonly before: StoredDocument
+  /** What is to be written; empty if the document needs nothing. */
+  readonly steps: readonly WriteStep[]
+  /** The declared paths of the fields that the steps change; empty for a migration. */
+  readonly fields: ReadonlySet<string>
+  /** The reason why the document cannot be changed. It is then left as it was. */
+  readonly wrong?: Wrong
+}
+
+/** Why a document could not be changed. */
+export interface Wrong {
+  /** The declared path of the field at fault; absent for a migration. */
+  readonly field?: string
+  readonly reason: string
+}
+
+/** What a step makes of the properties of a document. */
+export interface FixedDocument extends Pick<Fixed, 'fields' | 'wrong'> {
+  /** The document with its changes; the same object if it needs none. */
+  readonly document: StoredDocument
+}

@@ -1,0 +1,57 @@
+import { Call, type Service } from '../request/call.js'
+import { UNHURRIED } from '../request/deadline.js'
+import { createStore } from '../request/store.js'
+import type { StorageAdapter } from '../storage.js'
+import { renameStorage } from '../stored/names/renamed-storage.js'
+import { forgetProgress } from '../stored/record/progress.js'
+import { isEmptyStorage, noteFilled, noteFinished, readRecord } from '../stored/record/schema-record.js'
+import type { Migrations } from '../types.js'
+import { type MigrateStep, type Run, runSteps } from './run-steps.js'
+import { Turn } from './turn.js'
+
+/** What a run in a storage needs. */
+export interface StorageRun extends Pick<Run, 'isDry' | 'signal' | 'onProgress' | 'onFailed'> {
+  readonly service: Service
+  readonly migrations: Migrations
+}
+
+/**
+ * Runs all steps that the documents in a storage need. `storage` is open, without unique indexes that are new
+ * (`withoutNewIndexes`), and uses stored names. Throws `ConfigError` if the code of a migration is missing.
+ */
+export async function migrateStorage(
+  storage: StorageAdapter,
+  given: StorageRun,
+): Promise<readonly MigrateStep[]> {
+  const { service, signal, isDry } = given
+  const { plan } = service
+  const adapter = renameStorage(storage, plan.collections)
+  const records = createStore(storage, UNHURRIED)
+  const store = createStore(adapter, UNHURRIED)
+  const turn = new Turn(adapter, signal)
+  const isEmpty = !(await readRecord(records)) && (await isEmptyStorage(records, plan.collections.values()))
+  const isRecorded = !isDry && !isEmpty
+  const run: Run = {
+    ...given,
+    adapter,
+    turn,
+    call: new Call(service, { deadline: UNHURRIED, store, caller: null, session: undefined }),
+    async listFinished() {
+      // A storage without documents takes the configuration as it is.
+      return isEmpty ? plan.migrations : ((await readRecord(records))?.finished ?? [])
+    },
+    async onFilled({ storedName }, names) {
+      if (isRecorded) await noteFilled(records, storedName, names)
+    },
+    async onFinished(migration) {
+      if (!isRecorded) return
+      await noteFinished(records, migration)
+      await turn.write([forgetProgress(migration)])
+    },
+  }
+  try {
+    return await runSteps(run, plan)
+  } finally {
+    await turn.release()
+  }
+}

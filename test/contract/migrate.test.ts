@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest'
+import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
+import { migrateCollections } from '../../src/tools/migrate/index.js'
+import { MIGRATE_LAWS } from '../support/migrate-laws.js'
+import { closeAfterEach, useLastingStorages } from '../support/storages.js'
+
+// CONTRACT.md §1, "Fill", "Migrations", §7, "Migrating"
+
+const opened = closeAfterEach()
+
+describe.each(useLastingStorages())('over %s, a run', (_, create) => {
+  test.each(MIGRATE_LAWS)('%s', async (_what, check) => {
+    await check({ connect: create(), migrate: migrateCollections, opened })
+  })
+})
+
+test('a second run writes nothing', async () => {
+  const adapter = createMemoryAdapter({ documents: {} })
+  const config = {
+    collections: { notes: { schema: { a: { type: 'string', required: true, fill: 'x' } } } },
+  }
+  let writes = 0
+  const counted: StorageAdapter = {
+    ...adapter,
+    write: (steps, options) => {
+      writes += 1
+      return adapter.write(steps, options)
+    },
+  }
+  await migrateCollections(config, counted)
+  writes = 0
+  expect(await migrateCollections(config, counted)).toEqual({ steps: [] })
+  expect(writes).toBe(0)
+})

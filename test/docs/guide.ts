@@ -32,6 +32,7 @@ export const NOT_RUN: readonly (readonly [line: RegExp, reason: string])[] = [
   ],
   [/^npx collection-service --data app\.db --seed documents\.json$/, 'test/cli/storage.test.ts runs it'],
   [/^npx collection-service grant \S+ \w+ --data app\.db$/, 'test/cli/storage.test.ts runs it'],
+  [/^npx collection-service migrate /, 'test/cli/migrate.test.ts runs it'],
   [/^npx collection-service (dump|load) |^umask 077$/, 'test/cli/transfer.test.ts runs them'],
   [
     /^npx collection-service (backup|restore) |^npx collection-service (check )?--data try\.db/,

@@ -79,7 +79,7 @@ function createTexts(ended: Promise<unknown>) {
 }
 
 /** Commands that can be stopped, and end by themselves. */
-const ENDING: ReadonlySet<string> = new Set(['dump', 'load', 'backup', 'restore'])
+const ENDING: ReadonlySet<string> = new Set(['dump', 'load', 'migrate', 'backup', 'restore'])
 
 /** Variables of an environment. */
 type Env = { readonly [name: string]: string }

@@ -47,6 +47,8 @@ async function run(args: Arguments, terminal: Terminal, io: CommandIo): Promise<
       return (await import('./commands/dump.js')).dumpStorage(args, terminal, io)
     case 'load':
       return (await import('./commands/load.js')).loadDump(args, terminal, io)
+    case 'migrate':
+      return (await import('./commands/migrate.js')).migrate(args, terminal, io)
     case 'types':
       return (await import('./commands/print-types.js')).writeTypes(args, print)
     case 'check':

@@ -14,6 +14,7 @@ import { findSeededSecrets } from '../insight/check/findings/production.js'
 import { createPage } from '../page/index.js'
 import type { ArgumentsOf } from './arguments/commands.js'
 import { createStorage, nameStorage } from './create-storage.js'
+import { loadMigrations } from './load-migrations.js'
 import { readJsonFile } from './read-json-file.js'
 
 /** The error for a seed that cannot be stored. Its message lists the validation errors of the documents. */
@@ -60,6 +61,7 @@ export async function startService(
     ...(args.cors.length > 0 ? { cors: { origins: args.cors.join() === '*' ? '*' : args.cors } } : {}),
     ...(plan.auth ? { hasher: createHasher(plan.auth.cost) } : {}),
     ...(deliver ? { deliver } : {}),
+    ...(args.migrates ? { migrate: true, migrations: await loadMigrations(config, args.migrations) } : {}),
     ...(args.page === 'on' ? { page: createPage() } : {}),
   }
   const handler = createCollectionService(config, adapter, options)

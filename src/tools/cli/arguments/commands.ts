@@ -38,12 +38,12 @@ interface Command {
 export const COMMANDS = {
   serve: {
     synopsis:
-      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--processes N] [--drain SECONDS] [--cors ORIGIN] [--base-path /PATH [--stripped]] [--trust-proxy HOPS|NETWORK,… [--proxy-header HEADER]] [--seed documents.json] [--deliver console|FILE.mjs] [--page | --no-page] [--log text|json] [--data FILE.db | --database URL]',
+      'collection-service [config.json] [--port 3000] [--host localhost] [--watch] [--processes N] [--drain SECONDS] [--cors ORIGIN] [--base-path /PATH [--stripped]] [--trust-proxy HOPS|NETWORK,… [--proxy-header HEADER]] [--seed documents.json] [--deliver console|FILE.mjs] [--page | --no-page] [--log text|json] [--migrate [--migrations FOLDER]] [--data FILE.db | --database URL]',
     about: [],
     options: [
       ...(['port', 'host', 'watch', 'processes', 'drain', 'cors', 'base-path', 'stripped'] as const),
       ...(['trust-proxy', 'proxy-header', 'seed', 'page', 'no-page', 'log'] as const),
-      ...(['deliver', 'data', 'database'] as const),
+      ...(['deliver', 'migrate', 'migrations', 'data', 'database'] as const),
     ],
     read: readServe,
   },
@@ -98,6 +98,16 @@ export const COMMANDS = {
     about: ['stores a dump in an empty storage, and compares both'],
     options: ['data', 'database', 'schema', 'resume'],
     read: readLoad,
+  },
+  migrate: {
+    synopsis:
+      'collection-service migrate [config.json] [--migrations FOLDER] [--dry-run] [--format FORMAT] (--data FILE.db | --database URL [--schema NAME])',
+    about: [
+      'brings stored documents into the form of a configuration:',
+      'values of fill, normal form of texts, and migrations',
+    ],
+    options: ['data', 'database', 'schema', 'migrations', 'dry-run', 'format'],
+    read: readMigrate,
   },
   types: {
     synopsis: 'collection-service types [config.json] [--out FILE.ts] [--fills COLLECTION.FIELD]',
@@ -286,6 +296,7 @@ function readServe({ names, options, environment }: CommandLine) {
     isProduction: isProduction(environment),
     /** The module that delivers tokens, or `console`. Default: tokens are not delivered. */
     deliver: options.deliver[0],
+    ...readMigrations(options),
     /** Default: documents are stored in memory. */
     storage,
   }
@@ -373,6 +384,33 @@ function readLoad(line: CommandLine) {
   if (storage.kind === 'file' && storage.file === ':memory:')
     throw new UsageError('load needs a file, because documents in memory are lost when its process ends')
   return { config, storage, resume: line.options.resume.length > 0 }
+}
+
+/** Returns whether a server migrates the stored documents first, and the folder with the code. */
+function readMigrations({ migrate, migrations: [folder] }: OptionValues) {
+  if (folder !== undefined && migrate.length === 0)
+    throw new UsageError('--migrations needs --migrate, without which a server runs no migrations')
+  if (folder !== undefined) checkText(folder, 'the name of the folder')
+  return { migrates: migrate.length > 0, migrations: folder }
+}
+
+function readMigrate(line: CommandLine) {
+  const { config, storage } = readTransfer('migrate', line)
+  const {
+    'dry-run': dryRun,
+    format,
+    migrations: [migrations],
+  } = line.options
+  if (migrations !== undefined) checkText(migrations, 'the name of the folder')
+  if (format[0] === 'markdown') throw new UsageError('migrate has the formats text and json')
+  return {
+    config,
+    storage,
+    dryRun: dryRun.length > 0,
+    /** The folder with the code of migrations. */
+    migrations,
+    format: format[0] === 'json' ? 'json' : 'text',
+  } as const
 }
 
 function readInit({ names: [name = DEFAULT_TEMPLATE, folder = '.', ...others] }: CommandLine) {

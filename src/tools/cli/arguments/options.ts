@@ -214,6 +214,20 @@ export const OPTIONS = {
     isFlag: true,
     about: ['dumps sessions too, so that users stay signed in'],
   },
+  migrations: {
+    about: ['a folder with the code of migrations: one module for each,', 'FOLDER/<name>.mjs'],
+  },
+  migrate: {
+    isFlag: true,
+    about: [
+      'first brings stored documents into the form of the',
+      'configuration, as the command migrate does',
+    ],
+  },
+  'dry-run': {
+    isFlag: true,
+    about: ['changes nothing, and prints what a run would do'],
+  },
   resume: {
     isFlag: true,
     about: ['continues a load that was interrupted, from the same dump'],

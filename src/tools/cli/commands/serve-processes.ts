@@ -84,7 +84,7 @@ export async function serveProcesses(
 const listWorkers = (): readonly Worker[] =>
   Object.values(cluster.workers ?? {}).flatMap((worker) => (worker ? [worker] : []))
 
-/** The id of the worker that prints the messages and is the only one that stores the seed. */
+/** The id of the worker that prints the messages, and alone stores the seed and migrates the stored documents. */
 const FIRST = 1
 
 /** Whether a worker is the first one and never served. It is not replaced, because another worker would fail too. */
@@ -98,7 +98,7 @@ export async function serveAsOne(
 ): Promise<void> {
   const leads = cluster.worker?.id === FIRST
   const own = { ...terminal, ...(leads ? {} : { announce() {}, warn() {} }) }
-  await serve(leads ? args : { ...args, seed: undefined }, own, (stop) =>
+  await serve(leads ? args : { ...args, seed: undefined, migrates: false }, own, (stop) =>
     onStart(async () => {
       await stop()
       // Without `disconnect`, the channel to the first process would keep this worker alive.

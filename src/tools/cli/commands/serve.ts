@@ -231,11 +231,16 @@ export async function serve(
 
   const startAnew = async (): Promise<void> => {
     const before = current
+    // Two versions must not use documents while they are migrated.
+    if (args.migrates) await close(before)
     try {
       current = await start()
     } catch (thrown) {
       if (isStopping) return
-      return complain(`${explain(thrown)}\n\nThe previous version continues to run.`)
+      const left = args.migrates
+        ? 'Nothing is served until a version starts.'
+        : 'The previous version continues to run.'
+      return complain(`${explain(thrown)}\n\n${left}`)
     }
     print(`\nServing ${args.config} again on ${base}, ${current.place}${describeLoss(args)}\n`)
     describe(print)

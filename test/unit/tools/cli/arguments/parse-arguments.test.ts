@@ -15,6 +15,7 @@ const SERVE = {
   drain: 0,
   cors: [],
   seed: undefined,
+  migrates: false,
   page: 'on',
   log: 'text',
   isProduction: false,
@@ -76,6 +77,11 @@ test.each<[string[], object]>([
   [
     ['--trust-proxy', '192.0.2.7'],
     { ...SERVE, proxies: { trust: ['192.0.2.7'], header: 'x-forwarded-for' } },
+  ],
+  [['--migrate', '--data', 'app.db'], { ...SERVE, migrates: true, storage: FILE }],
+  [
+    ['--migrate', '--migrations', 'steps', '--data', 'app.db'],
+    { ...SERVE, migrates: true, migrations: 'steps', storage: FILE },
   ],
   [['--deliver', 'console'], { ...SERVE, deliver: 'console' }],
   [['--deliver', './deliver.mjs'], { ...SERVE, deliver: './deliver.mjs' }],

@@ -11,8 +11,11 @@ const RUNS: { readonly [storage: string]: number } = {
   PostgreSQL: rounds(3, 20),
 }
 
-test.each(useStorages())('in %s, failed logins count the same with and without cookies', async (name, create) => {
-  const runs = RUNS[name] ?? 0
-  const refused = await checkThrottle(runs, undefined, create)
-  expect(perRound(refused, runs)).toBeGreaterThan(3)
-})
+test.each(useStorages())(
+  'in %s, failed logins count the same with and without cookies',
+  async (name, create) => {
+    const runs = RUNS[name] ?? 0
+    const refused = await checkThrottle(runs, undefined, create)
+    expect(perRound(refused, runs)).toBeGreaterThan(3)
+  },
+)

@@ -432,6 +432,7 @@ const QUERIES: { readonly [name: string]: Asking } = {
   page: (asked) => notes().page(asked),
   pages: (asked) => notes().pages(asked).next(),
   count: (asked) => notes().count(asked),
+  aggregate: (asked) => notes().aggregate(asked),
   get: (asked) => notes().get('x', asked),
 }
 

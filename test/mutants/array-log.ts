@@ -137,7 +137,13 @@ export function createLoggedAdapter(
       const write = parts.number(writes++)
       log = parts.append(
         log,
-        recorded.map((change) => ({ ...change, write, time: Date.now(), drawn: crypto.randomUUID() })),
+        recorded.map((change) => ({
+          ...change,
+          write,
+          time: Date.now(),
+          ...(options.isMigration ? { isMigration: true as const } : {}),
+          drawn: crypto.randomUUID(),
+        })),
       )
       return result
     },

@@ -126,7 +126,10 @@ export function createFromSchema(
         const length = { minLength: minItems, maxLength: Math.max(minItems, Math.min(maxItems, 4)) }
         // The elements of any JSON are such JSON.
         const { contains } = (schema.not ?? {}) as { contains?: { not: Schema } }
-        return fc.array(valuesOf(contains?.not ?? (schema.items as Schema), depth + 1), length)
+        const elements = valuesOf(contains?.not ?? (schema.items as Schema), depth + 1)
+        return schema.uniqueItems === true
+          ? fc.uniqueArray(elements, { ...length, selector: (one) => JSON.stringify(one) })
+          : fc.array(elements, length)
       }
       case 'object':
         return objectOf(schema, depth)

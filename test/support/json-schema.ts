@@ -45,6 +45,11 @@ const PLAIN: { readonly [keyword: string]: readonly [kind: string, test: Test] }
   formatMaximum: ['string', (bound: string, value: string) => compareTimes(value, bound) <= 0],
   minItems: ['array', (limit: number, value: readonly unknown[]) => value.length >= limit],
   maxItems: ['array', (limit: number, value: readonly unknown[]) => value.length <= limit],
+  uniqueItems: [
+    'array',
+    (isUnique: boolean, value: readonly unknown[]) =>
+      !isUnique || new Set(value.map((one) => JSON.stringify(one))).size === value.length,
+  ],
 }
 
 const regExps = new Map<string, RegExp>()

@@ -5,13 +5,13 @@ import { plansOf } from '../changes/log/log-plans.js'
 import { isObject } from '../json/own-properties.js'
 import type { Service } from '../request/call.js'
 import { AT_START } from '../request/deadline.js'
-import { createStore } from '../request/store.js'
+import { createStore, type Store } from '../request/store.js'
 import { endOfTurn } from '../slices.js'
 import type { CollectionPlan, StorageAdapter } from '../storage.js'
 import { originOf } from '../stored/names/renamed-storage.js'
 import { compareRecord, isCurrent, type KnownRecord, reserveNames } from '../stored/record/compare-record.js'
 import { withoutNewIndexes } from '../stored/record/new-indexes.js'
-import { readRecord, SCHEMA_PLAN } from '../stored/record/schema-record.js'
+import { readRecord, SCHEMA_PLAN, type SchemaRecord } from '../stored/record/schema-record.js'
 import type { MaybePromise } from '../types.js'
 import { isSeeded, storeSeed } from './store-seed.js'
 import { warnOfStored } from './warn-of-stored.js'
@@ -53,13 +53,17 @@ interface StartWork {
 }
 
 /**
- * Opens a storage so that the record can be read: all of it if no plan has a unique index, otherwise only the collection of
- * the record. If the storage lacks structures that it may not create, the error names those of all plans.
+ * Opens a storage as far as its record needs, and reads the record: all of it if no plan has a unique index, otherwise only
+ * the collection of the record. If the storage cannot be used as it is, the error is that of all plans.
  */
-async function openForRecord(adapter: StorageAdapter, plans: readonly CollectionPlan[]): Promise<void> {
-  if (!plans.some(hasUnique)) return adapter.open(plans)
+async function openForRecord(
+  adapter: StorageAdapter,
+  plans: readonly CollectionPlan[],
+  store: Store,
+): Promise<SchemaRecord | undefined> {
   try {
-    await adapter.open([SCHEMA_PLAN])
+    await adapter.open(plans.some(hasUnique) ? [SCHEMA_PLAN] : plans)
+    return await readRecord(store)
   } catch (cause) {
     if (isObject(cause) && cause.code === 'unusable_storage') await adapter.open(plans)
     throw cause
@@ -101,8 +105,7 @@ export function createLifecycle(
   /** Opens the storage. Its new unique indexes are created after the comparison with the record. */
   const openCompared = async (plans: readonly CollectionPlan[]): Promise<KnownRecord> => {
     const store = createStore(originOf(adapter), AT_START)
-    await openForRecord(adapter, plans)
-    const record = await readRecord(store)
+    const record = await openForRecord(adapter, plans, store)
     const isSplit = plans.some(hasUnique)
     if (record && isCurrent(record, plan)) {
       if (isSplit) await adapter.open(plans)

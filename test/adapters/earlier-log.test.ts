@@ -34,10 +34,10 @@ interface Place {
 /** Leaves a storage as an earlier version has. */
 async function takeBack({ run, prefix, dialect, counted }: Place): Promise<void> {
   const added = structuresOf(plans, dialect).filter(({ sql }) => sql[0]?.startsWith('ALTER TABLE'))
-  expect(added).toHaveLength(2)
+  expect(added).toHaveLength(3)
   const names = added.map(({ name }) => `'${name}'`).join(', ')
   await run(
-    `ALTER TABLE ${prefix}_log DROP COLUMN caller; ALTER TABLE ${prefix}${counted}; DELETE FROM ${prefix}_structures WHERE name IN (${names})`,
+    `ALTER TABLE ${prefix}_log DROP COLUMN caller; ALTER TABLE ${prefix}_log DROP COLUMN migration; ALTER TABLE ${prefix}${counted}; DELETE FROM ${prefix}_structures WHERE name IN (${names})`,
   )
 }
 

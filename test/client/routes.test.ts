@@ -21,7 +21,7 @@ test('the typed client asks every endpoint of the table, and nothing else', asyn
         return new Response('id: 1\nevent: reset\ndata: {}\n\n', { headers })
       }
       const body =
-        /:collection$|\/sessions$/.test(path) && method === 'GET'
+        /:collection$|\/(?:aggregate|sessions)$/.test(path) && method === 'GET'
           ? []
           : { documents: [], results: [{}], total: 0, _id: ID, token: 't', expiresAt: '', user: { _id: ID } }
       if (method === 'DELETE' || path.includes('logout')) return new Response(null, { status: 204 })
@@ -42,6 +42,7 @@ test('the typed client asks every endpoint of the table, and nothing else', asyn
       things.getMany([ID]),
       things.upsert(ID, {}),
       things.count(),
+      things.aggregate(),
       things.get(ID),
       things.delete(ID),
     ],

@@ -54,7 +54,8 @@ function keyOf({ name: collection }: Collection, { name, route }: RouteParameter
   // A summary by which groups are sorted could have the path of a field.
   const [parameter = '', path, ...others] = name.replace('sort[$', 'order[').match(/[\w.]+/g) ?? []
   const isOwn = path === undefined ? OWN.has(parameter) : !isSystemField(path)
-  const parts = [route ?? [], parameter, path ?? [], others].flat().filter((part) => part !== '_id')
+  const named = [route ?? [], parameter, path ?? [], others].flat()
+  const parts = named.flatMap((part) => part.split('.')).filter((part) => part !== '_id')
   return [isOwn ? collection : 'service', ...parts].join('.')
 }
 

@@ -287,7 +287,9 @@ describe('SQLite', () => {
         if (!path.isOrdered || path.index === null) continue
         ordered += 1
         const found = planOf(walkStatement(name, path, asking(), 'document'), empty)
-        expect(found).not.toMatch(/TEMP B-TREE/)
+        // Ranges of a unique index are merged by the `_id` as well, which it contains only for documents that lack a field.
+        const isByIdToo = path.ranges?.some(({ binds, fixed }) => binds && fixed < binds.length) ?? false
+        expect(found).not.toMatch(isByIdToo ? /TEMP B-TREE(?! FOR LAST TERM)/ : /TEMP B-TREE/)
         if (path.ranges) expect(found).not.toMatch(/SCAN c_/)
         else expect(found).toMatch(path.bounds.length > 0 ? /^SEARCH .*INDEX/ : /^SCAN .*INDEX/)
       }

@@ -33,13 +33,14 @@ import { ROUTES } from './http/routes/table.js'
 import { type Expectations, requireOptions } from './options.js'
 import { type Call, compileRules, type Service } from './request/call.js'
 import { createClock, readClock } from './request/clock.js'
-import { UNHURRIED } from './request/deadline.js'
+import { AT_START, UNHURRIED } from './request/deadline.js'
 import { createLog, createStores, LastWrite } from './request/store.js'
 import { createBackground } from './start/background.js'
 import { HealthMonitor } from './start/health.js'
 import { createIdSource } from './start/id-source.js'
 import { createLifecycle, type Lifecycle } from './start/lifecycle.js'
 import { createLogger } from './start/logger.js'
+import { ProcessWatch } from './start/process-watch.js'
 import { createUpkeep } from './start/upkeep.js'
 import type { StorageAdapter } from './storage.js'
 import { originOf, renameStorage } from './stored/names/renamed-storage.js'
@@ -136,9 +137,17 @@ export function assembleService<C>(
     ...compileRules(plan, logger),
     writes: compileWrites({ plan, accounts }),
   })
-  const log = createLog(adapter)
+  const createRecordStore = createStores(originOf(adapter))
+  const watch = new ProcessWatch({
+    plan,
+    now,
+    logger,
+    store: () => createRecordStore(AT_START),
+  })
+  const log = createLog(adapter, () => watch.enter())
   const consumers = readConsumers(options.consumers ?? {})
   const life = createLifecycle(plain, adapter, {
+    watch,
     worker: consumers.size > 0 ? createConsumers(plain, consumers, { log, store }) : undefined,
     migrate: options.migrate ? createMigrate(plain, adapter, options.migrations) : undefined,
   })

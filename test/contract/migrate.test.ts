@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import { migrateCollections } from '../../src/tools/migrate/index.js'
 import { MIGRATE_LAWS } from '../support/migrate-laws.js'
+import { PROCESS_LAWS } from '../support/process-laws.js'
 import { closeAfterEach, useLastingStorages } from '../support/storages.js'
 
 // CONTRACT.md §1, "Fill", "Migrations", §7, "Migrating"
@@ -9,7 +10,7 @@ import { closeAfterEach, useLastingStorages } from '../support/storages.js'
 const opened = closeAfterEach()
 
 describe.each(useLastingStorages())('over %s, a run', (_, create) => {
-  test.each(MIGRATE_LAWS)('%s', async (_what, check) => {
+  test.each([...MIGRATE_LAWS, ...PROCESS_LAWS])('%s', async (_what, check) => {
     await check({ connect: create(), migrate: migrateCollections, opened })
   })
 })

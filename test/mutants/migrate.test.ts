@@ -6,12 +6,15 @@ import type * as Fill from '../../src/core/migrate/fill.js'
 import type * as MigrateDocument from '../../src/core/migrate/migrate-document.js'
 import type * as NormalForm from '../../src/core/migrate/normal-form.js'
 import type * as TurnModule from '../../src/core/migrate/turn.js'
+import type * as Watch from '../../src/core/start/process-watch.js'
 import type { StorageAdapter, WriteStep } from '../../src/core/storage.js'
 import type * as FindValues from '../../src/core/stored/record/find-values.js'
+import type * as ProcessLines from '../../src/core/stored/record/process-lines.js'
 import type * as ProgressModule from '../../src/core/stored/record/progress.js'
 import type * as SchemaRecord from '../../src/core/stored/record/schema-record.js'
 import { createMemoryAdapter } from '../../src/index.js'
 import { MIGRATE_LAWS } from '../support/migrate-laws.js'
+import { PROCESS_LAWS } from '../support/process-laws.js'
 import type { TestService } from '../support/service.js'
 import { choose } from './choose.js'
 import { fails, loadMutant, type Mutant } from './create-mutant.js'
@@ -26,6 +29,8 @@ const PROGRESS = '../../src/core/stored/record/progress.js'
 const DRAW = '../../src/core/migrate/draw-id.js'
 const DOCUMENT = '../../src/core/migrate/migrate-document.js'
 const FREEZE = '../../src/core/json/own-properties.js'
+const LINES = '../../src/core/stored/record/process-lines.js'
+const WATCH = '../../src/core/start/process-watch.js'
 const VALUES = '../../src/core/stored/record/find-values.js'
 
 const change =
@@ -230,6 +235,61 @@ const mutants: readonly Mutant[] = [
     })),
   ],
   [
+    'a migration does not look for other processes',
+    LINES,
+    change<typeof ProcessLines>(() => ({ listLines: async () => [] })),
+  ],
+  [
+    'the line of a killed process counts for ever',
+    LINES,
+    change<typeof ProcessLines>(({ listLines }) => ({
+      async listLines(store) {
+        const lines = await listLines(store, 0)
+        return lines.map((line) => ({ ...line, at: Date.now() }))
+      },
+    })),
+  ],
+  [
+    'a process that ends leaves its line',
+    WATCH,
+    change<typeof Watch>(({ ProcessWatch }) => {
+      ProcessWatch.prototype.end = async () => {}
+      return { ProcessWatch }
+    }),
+  ],
+  [
+    'a request after a pause does not wait for the look',
+    WATCH,
+    change<typeof Watch>(({ ProcessWatch }) => {
+      const { enter } = ProcessWatch.prototype
+      ProcessWatch.prototype.enter = function () {
+        void Promise.resolve(enter.call(this)).catch(() => {})
+        return undefined
+      }
+      return { ProcessWatch }
+    }),
+  ],
+  [
+    'a request never looks',
+    WATCH,
+    change<typeof Watch>(({ ProcessWatch }) => {
+      ProcessWatch.prototype.enter = () => undefined
+      return { ProcessWatch }
+    }),
+  ],
+  [
+    'a migration does not say that it begins',
+    PROGRESS,
+    change<typeof ProgressModule>(() => ({ readBegun: () => [] })),
+  ],
+  [
+    'a refused migration has begun',
+    PROGRESS,
+    change<typeof ProgressModule>(() => ({
+      forgetProgress: () => ({ in: '_schema', remove: { kind: 'or', filters: [] } }),
+    })),
+  ],
+  [
     'two runs write at once',
     TURN,
     change<typeof TurnModule>(() => ({ Turn: Untaken as unknown as typeof TurnModule.Turn })),
@@ -243,7 +303,7 @@ test.each(choose(mutants))('%s: noticed', async (...mutant) => {
   }))
   const opened: TestService[] = []
   let isNoticed = false
-  for (const [, check] of MIGRATE_LAWS) {
+  for (const [, check] of [...MIGRATE_LAWS, ...PROCESS_LAWS]) {
     const adapter = createMemoryAdapter()
     isNoticed ||= await fails(check({ connect: () => adapter, create, migrate, opened }))
   }

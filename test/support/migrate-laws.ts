@@ -29,23 +29,23 @@ export interface Migrating {
   readonly opened: TestService[]
 }
 
-type Law = readonly [what: string, check: (over: Migrating) => Promise<void>]
+export type Law = readonly [what: string, check: (over: Migrating) => Promise<void>]
 
 type Json = { readonly [name: string]: unknown }
 
-const text = { type: 'string' } as const
+export const text = { type: 'string' } as const
 const object = (properties: object) => ({ type: 'object', properties })
 const list = (items: object) => ({ type: 'array', items })
 
-const configOf = (schema: object, settings: object = {}) => ({
+export const configOf = (schema: object, settings: object = {}) => ({
   collections: { notes: { schema, permissions: { '*': true }, ...settings } },
 })
 
 /** Opens a service over the storage. */
-function open(
+export function open(
   { connect, create, opened }: Migrating,
   config: object,
-  options: Pick<ServiceOptions, 'migrate' | 'migrations'> = {},
+  options: Pick<ServiceOptions, 'logger' | 'migrate' | 'migrations' | 'now'> = {},
 ): TestService {
   const adapter = connect()
   const service = createTestService(config as never, {
@@ -61,7 +61,7 @@ function open(
 const everything = { kind: 'and', filters: [] } as const
 
 /** Uses the storage itself, past every rule. */
-async function withStorage<T>(
+export async function withStorage<T>(
   { connect }: Migrating,
   use: (adapter: StorageAdapter) => Promise<T>,
   wrap = (adapter: StorageAdapter) => adapter,
@@ -80,9 +80,15 @@ const listAll = (over: Migrating): Promise<readonly StoredDocument[]> =>
     adapter.list('notes', { filter: everything, sort: [], skip: 0, limit: null }),
   )
 
+/** Starts a service, and ends it, so that a migration does not wait for it. */
+export async function closeAfter({ handler }: TestService): Promise<void> {
+  await handler.ready()
+  await handler.close()
+}
+
 /** Stores documents under the indexes of a configuration. */
-async function store(over: Migrating, config: object, documents: readonly Json[]): Promise<void> {
-  await open(over, config).handler.ready()
+export async function store(over: Migrating, config: object, documents: readonly Json[]): Promise<void> {
+  await closeAfter(open(over, config))
   const system = { createdAt: LONG_AGO, updatedAt: LONG_AGO, createdBy: null, _version: 1 }
   const insert = (document: Json, i: number) =>
     ({ _id: idOf(i + 1), ...system, ...document }) as StoredDocument
@@ -102,7 +108,7 @@ async function read(over: Migrating): Promise<readonly Json[]> {
     })
 }
 
-const migrate = (
+export const migrate = (
   over: Migrating,
   config: object,
   options: MigrateOptions = {},
@@ -134,7 +140,7 @@ async function run(
   return steps
 }
 
-const summary = (steps: readonly MigrateStep[]) =>
+export const summary = (steps: readonly MigrateStep[]) =>
   steps.map(({ name, kind, done, failed, ids }) => [kind, name, done, failed, ...ids])
 
 const FILLS: readonly (readonly [what: string, schema: object, before: Json, after: Json, field: string])[] =
@@ -187,14 +193,14 @@ const FORMS: readonly (readonly [what: string, schema: object, before: Json, aft
   ]
 
 /** Adds the names of migrations to a configuration. */
-const migrating = (config: object, ...migrations: readonly string[]) => ({ ...config, migrations })
+export const migrating = (config: object, ...migrations: readonly string[]) => ({ ...config, migrations })
 
 /** Returns the code of migrations of the collection `notes`. */
-const codeOf = (functions: { readonly [name: string]: MigrateDocument }): Migrations =>
+export const codeOf = (functions: { readonly [name: string]: MigrateDocument }): Migrations =>
   Object.fromEntries(Object.entries(functions).map(([name, notes]) => [name, { collections: { notes } }]))
 
 /** Reads what is stored, without system fields and the documents' own ones. */
-const readAll = async (over: Migrating): Promise<readonly Json[]> =>
+export const readAll = async (over: Migrating): Promise<readonly Json[]> =>
   [...(await listAll(over))]
     .sort((a, b) => (a._id < b._id ? -1 : 1))
     .map(({ _id, _version, createdAt, updatedAt, createdBy, ...others }) => others)

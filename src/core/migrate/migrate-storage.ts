@@ -3,8 +3,9 @@ import { UNHURRIED } from '../request/deadline.js'
 import { createStore } from '../request/store.js'
 import type { StorageAdapter } from '../storage.js'
 import { renameStorage } from '../stored/names/renamed-storage.js'
+import { isFreshStorage, listLines } from '../stored/record/process-lines.js'
 import { forgetProgress } from '../stored/record/progress.js'
-import { isEmptyStorage, noteFilled, noteFinished, readRecord } from '../stored/record/schema-record.js'
+import { noteFilled, noteFinished, readRecord } from '../stored/record/schema-record.js'
 import type { Migrations } from '../types.js'
 import { type MigrateStep, type Run, runSteps } from './run-steps.js'
 import { Turn } from './turn.js'
@@ -24,13 +25,13 @@ export async function migrateStorage(
   given: StorageRun,
 ): Promise<readonly MigrateStep[]> {
   const { service, signal, isDry } = given
-  const { plan } = service
+  const { plan, now } = service
   const adapter = renameStorage(storage, plan.collections)
   const records = createStore(storage, UNHURRIED)
   const store = createStore(adapter, UNHURRIED)
   const turn = new Turn(adapter, signal)
-  const isEmpty = !(await readRecord(records)) && (await isEmptyStorage(records, plan.collections.values()))
-  const isRecorded = !isDry && !isEmpty
+  const isFresh = !(await readRecord(records)) && (await isFreshStorage(records, plan, now()))
+  const isRecorded = !isDry && !isFresh
   const run: Run = {
     ...given,
     adapter,
@@ -38,8 +39,10 @@ export async function migrateStorage(
     call: new Call(service, { deadline: UNHURRIED, store, caller: null, session: undefined }),
     async listFinished() {
       // A storage without documents takes the configuration as it is.
-      return isEmpty ? plan.migrations : ((await readRecord(records))?.finished ?? [])
+      return isFresh ? plan.migrations : ((await readRecord(records))?.finished ?? [])
     },
+    now,
+    listLines: () => listLines(records, now()),
     async onFilled({ storedName }, names) {
       if (isRecorded) await noteFilled(records, storedName, names)
     },

@@ -7,7 +7,8 @@ import type { Call } from '../request/call.js'
 import type { WriteFailure } from '../request/store/attempt.js'
 import type { StoredDocument } from '../storage.js'
 import { listFills, type StoredName } from '../stored/record/describe-names.js'
-import { type CollectionPlace, Progress } from '../stored/record/progress.js'
+import { LINE_COUNTS, type ProcessLine } from '../stored/record/process-lines.js'
+import { beginProgress, type CollectionPlace, forgetProgress, Progress } from '../stored/record/progress.js'
 import { SCHEMA } from '../stored/record/schema-record.js'
 import type { MaybePromise, MigrateDocument, Migrations } from '../types.js'
 import { fillDocument } from './fill.js'
@@ -65,6 +66,10 @@ export interface Run {
   onFilled(collection: Collection, names: readonly StoredName[]): Promise<void>
   /** Returns the migrations that are finished, also by another runner. */
   listFinished(): Promise<readonly string[]>
+  /** The clock of the run. */
+  readonly now: () => number
+  /** Returns the lines of the processes that may read or write during the run. */
+  listLines(): Promise<readonly ProcessLine[]>
   /** Called when a migration is finished. */
   onFinished(migration: string): Promise<void>
 }
@@ -99,12 +104,55 @@ export async function runSteps(run: Run, plan: ServicePlan): Promise<readonly Mi
     }
   const needed = steps.filter(({ done, failed }) => done + failed > 0)
   for (const name of unfinished) {
+    await beginMigration(run, name, `/migrations/${plan.migrations.indexOf(name)}`)
     const migrated = await runMigration(run, name, collections)
     needed.push(...migrated)
     if (migrated.some(({ failed }) => failed > 0)) break
     await run.onFinished(name)
   }
   return needed
+}
+
+/**
+ * Stores that a migration has begun, so that processes without it do not start or resume, and then looks for those that
+ * serve. Each process stores its line before it looks, so one of the two sees the other. Throws `ConfigError` if there are
+ * any.
+ */
+async function beginMigration(run: Run, name: string, path: string): Promise<void> {
+  const { turn, isDry } = run
+  if (isDry) return
+  await turn.take()
+  if ((await run.listFinished()).includes(name)) return
+  const isNew = !(await readProgress(run, name)).hasBegun
+  if (isNew && !(await turn.write([beginProgress(name)]))?.ok) return beginMigration(run, name, path)
+  const others = (await run.listLines()).filter(({ migrations }) => !migrations.includes(name))
+  if (others.length === 0) return
+  // The others go on until they end, so a later run begins it.
+  if (isNew) await turn.write([forgetProgress(name)])
+  const message = `${JSON.stringify(name)} cannot run while processes without it serve: ${describeLines(others, run.now())}`
+  throw new ConfigError([{ path, message }])
+}
+
+/** Reads the progress of a migration, which only the runner that has the turn changes. */
+const readProgress = ({ adapter }: Run, name: string): Promise<Progress> =>
+  Progress.read(name, async (id) => {
+    const [found] = await adapter.list(SCHEMA, { filter: isId(id), sort: [], skip: 0, limit: 1 })
+    return found
+  })
+
+const secondsOf = (milliseconds: number): string => {
+  const seconds = Math.max(0, Math.ceil(milliseconds / 1000))
+  return `${seconds} ${seconds === 1 ? 'second' : 'seconds'}`
+}
+
+/** Describes processes that prevent a step. */
+function describeLines(lines: readonly ProcessLine[], now: number): string {
+  const each = lines.map(({ pid, at }) => {
+    const seen = `seen ${secondsOf(now - at)} ago`
+    return pid === null ? `a process, ${seen}` : `process ${pid}, ${seen}`
+  })
+  const left = Math.max(...lines.map(({ at }) => at + LINE_COUNTS - now))
+  return `${each.join('; ')}. End them first; a process that was killed counts for another ${secondsOf(left)}`
 }
 
 /** Throws `ConfigError` if a migration that is to run has no code, or that of an unknown collection. */
@@ -267,10 +315,7 @@ async function migrateCollection(run: Run, { name, collection, migrate }: OneMig
     // Only the runner that has the turn knows how far the migration has come.
     await turn.take()
     if ((await run.listFinished()).includes(name)) return
-    const progress = await Progress.read(name, async (id) => {
-      const [found] = await adapter.list(SCHEMA, { filter: isId(id), sort: [], skip: 0, limit: 1 })
-      return found
-    })
+    const progress = await readProgress(run, name)
     const start: CollectionPlace = progress.at(storedName) ?? {
       after: '',
       last: (await findLast(adapter, declared)) ?? '',

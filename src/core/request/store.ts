@@ -210,10 +210,14 @@ export interface Store {
 /** Reads the log of changes from a position (see `StorageAdapter.changes`). */
 export type ReadLog = (after: string | null, query: ChangeQuery) => Promise<ChangePage>
 
-/** Creates the function that reads the log of `adapter`. The adapter was opened with plans that require a log. */
+/**
+ * Creates the function that reads the log of `adapter`. The adapter was opened with plans that require a log. `enter` is
+ * called before each read.
+ */
 export const createLog =
-  (adapter: StorageAdapter): ReadLog =>
+  (adapter: StorageAdapter, enter: () => MaybePromise<undefined>): ReadLog =>
   async (after, query) => {
+    await enter()
     const page = await adapter.changes?.(after, query)
     if (!page) throw new Error('the storage keeps no log of changes')
     return page

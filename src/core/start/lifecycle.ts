@@ -5,14 +5,21 @@ import { plansOf } from '../changes/log/log-plans.js'
 import { isObject } from '../json/own-properties.js'
 import type { Service } from '../request/call.js'
 import { AT_START } from '../request/deadline.js'
-import { createStore, type Store } from '../request/store.js'
+import { createStore } from '../request/store.js'
 import { endOfTurn } from '../slices.js'
 import type { CollectionPlan, StorageAdapter } from '../storage.js'
 import { originOf } from '../stored/names/renamed-storage.js'
 import { compareRecord, isCurrent, type KnownRecord, reserveNames } from '../stored/record/compare-record.js'
 import { withoutNewIndexes } from '../stored/record/new-indexes.js'
-import { readRecord, SCHEMA_PLAN, type SchemaRecord } from '../stored/record/schema-record.js'
+import {
+  describeProcess,
+  LINE_COUNTS,
+  type ProcessLine,
+  type StoredSchema,
+} from '../stored/record/process-lines.js'
+import { SCHEMA_PLAN } from '../stored/record/schema-record.js'
 import type { MaybePromise } from '../types.js'
+import type { ProcessWatch } from './process-watch.js'
 import { isSeeded, storeSeed } from './store-seed.js'
 import { warnOfStored } from './warn-of-stored.js'
 
@@ -47,23 +54,24 @@ export interface Worker {
 
 /** What a start does besides opening the storage. */
 interface StartWork {
+  readonly watch: ProcessWatch
   readonly worker?: Worker | undefined
   /** Migrates the stored documents. */
   readonly migrate?: (() => Promise<void>) | undefined
 }
 
 /**
- * Opens a storage as far as its record needs, and reads the record: all of it if no plan has a unique index, otherwise only
- * the collection of the record. If the storage cannot be used as it is, the error is that of all plans.
+ * Opens a storage as far as its record needs, and stores the line of this process: all of it if no plan has a unique index,
+ * otherwise only the collection of the record. If the storage cannot be used as it is, the error is that of all plans.
  */
 async function openForRecord(
   adapter: StorageAdapter,
   plans: readonly CollectionPlan[],
-  store: Store,
-): Promise<SchemaRecord | undefined> {
+  watch: ProcessWatch,
+): Promise<StoredSchema> {
   try {
     await adapter.open(plans.some(hasUnique) ? [SCHEMA_PLAN] : plans)
-    return await readRecord(store)
+    return await watch.begin()
   } catch (cause) {
     if (isObject(cause) && cause.code === 'unusable_storage') await adapter.open(plans)
     throw cause
@@ -71,6 +79,23 @@ async function openForRecord(
 }
 
 const hasUnique = ({ indexes }: CollectionPlan): boolean => indexes.some(({ unique }) => unique)
+
+/**
+ * Warns of processes that may store documents without the values of `fill`, or in another normal form, while this service
+ * starts: a run may have ended before.
+ */
+function warnOfEarlier({ plan, logger, now }: Service, lines: readonly ProcessLine[]): void {
+  const { steps } = describeProcess(plan)
+  for (const { pid, at, steps: known } of lines) {
+    const missing = steps.filter((step) => !known.includes(step))
+    if (missing.length === 0 || now() - at >= LINE_COUNTS) continue
+    const name = pid === null ? 'a process' : `process ${pid}`
+    logger.warn(
+      `${name} serves an earlier configuration, and may store documents that need these steps: ${missing.join(', ')}. Run collection-service migrate after it has ended`,
+      { code: 'earlier_process' },
+    )
+  }
+}
 
 /** The milliseconds between two attempts to open the storage. */
 const PAUSE = 1000
@@ -88,9 +113,9 @@ const LOOK = 1000
 export function createLifecycle(
   service: Service,
   adapter: StorageAdapter,
-  { worker, migrate }: StartWork = {},
+  { watch, worker, migrate }: StartWork,
 ): Lifecycle {
-  const { plan, accounts } = service
+  const { plan, accounts, now } = service
   let state: Exclude<LifecycleState, 'closing'> = 'closed'
   let opening: Promise<undefined> | undefined
   let failedAt = 0
@@ -105,7 +130,8 @@ export function createLifecycle(
   /** Opens the storage. Its new unique indexes are created after the comparison with the record. */
   const openCompared = async (plans: readonly CollectionPlan[]): Promise<KnownRecord> => {
     const store = createStore(originOf(adapter), AT_START)
-    const record = await openForRecord(adapter, plans, store)
+    const { record, lines } = await openForRecord(adapter, plans, watch)
+    warnOfEarlier(service, lines)
     const isSplit = plans.some(hasUnique)
     if (record && isCurrent(record, plan)) {
       if (isSplit) await adapter.open(plans)
@@ -114,7 +140,7 @@ export function createLifecycle(
     const first = withoutNewIndexes(plans, plan, record)
     if (isSplit) await adapter.open(first)
     await migrate?.()
-    const compared = await compareRecord(store, plan)
+    const compared = await compareRecord(store, plan, now())
     if (first.some(({ indexes }, i) => indexes.length !== plans[i]?.indexes.length)) await adapter.open(plans)
     return compared
   }
@@ -143,6 +169,7 @@ export function createLifecycle(
     } catch (cause) {
       state = 'failed'
       failedAt = performance.now()
+      await watch.end()
       throw cause
     }
   }
@@ -151,6 +178,7 @@ export function createLifecycle(
     const ending = worker?.end()
     await work.idle()
     await ending
+    if (opening) await watch.end()
   }
   const closeStorage = async (): Promise<void> => {
     // By then every request has its response. Other work that never ends must not keep the process alive.
@@ -171,7 +199,7 @@ export function createLifecycle(
   return {
     open() {
       if (closing) return Promise.reject(new Error('the service is closed'))
-      if (state === 'open') return undefined
+      if (state === 'open') return watch.enter()
       if (state === 'closed' || (state === 'failed' && performance.now() - failedAt >= PAUSE)) {
         state = 'opening'
         opening = openStorage()
@@ -181,7 +209,7 @@ export function createLifecycle(
       return opening
     },
     isOpen: () => state === 'open' && !closing,
-    state: () => (closing ? 'closing' : state),
+    state: () => (closing ? 'closing' : state === 'open' && watch.isOutdated ? 'failed' : state),
     close() {
       stopComparing()
       closing ??= closeStorage()

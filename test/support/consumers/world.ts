@@ -118,7 +118,7 @@ async function openWorld(
       const consumers = create(
         { plan, logger: { info: note, warn: note, error: note } },
         new Map([['mail', consumer]]),
-        { log: createLog(place.adapter), store: createStore(place.adapter, UNHURRIED) },
+        { log: createLog(place.adapter, () => undefined), store: createStore(place.adapter, UNHURRIED) },
         place.timing,
       )
       await consumers.begin()

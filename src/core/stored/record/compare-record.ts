@@ -9,11 +9,11 @@ import { listIds } from '../describe.js'
 import { describeNames, ELEMENTS, listFills, type StoredName } from './describe-names.js'
 import { findDropped } from './find-dropped.js'
 import { type FoundValues, findLacking, findValues, MAX_IDS } from './find-values.js'
+import { isFreshStorage } from './process-lines.js'
 import { Progress } from './progress.js'
 import {
   fillKey,
   identifyNames,
-  isEmptyStorage,
   listUniques,
   pathKey,
   type RecordedName,
@@ -39,22 +39,24 @@ export const isCurrent = (
   isNewEnough(record, migrations)
 
 /** Whether a configuration knows the migration that was finished last. */
-const isNewEnough = ({ finished }: Pick<SchemaRecord, 'finished'>, migrations: readonly string[]): boolean =>
-  finished.slice(-1).every((last) => migrations.includes(last))
+export const isNewEnough = (
+  { finished }: Pick<SchemaRecord, 'finished'>,
+  migrations: readonly string[],
+): boolean => finished.slice(-1).every((last) => migrations.includes(last))
 
 /**
  * Compares a configuration with the record of the configurations that the storage has had (CONTRACT.md §7, "Earlier
- * configurations"), and records it. Throws `ConfigError` if the stored documents do not fit. `store` uses stored names.
- * Returns the record.
+ * configurations"), and records it. Throws `ConfigError` if the stored documents do not fit. `store` uses stored names,
+ * `now` is the time. Returns the record.
  */
-export async function compareRecord(store: Store, plan: Configured): Promise<KnownRecord> {
+export async function compareRecord(store: Store, plan: Configured, now: number): Promise<KnownRecord> {
   const { collections, migrations } = plan
   const all = [...collections.values()]
   const current = identifyNames(all)
   return renewRecord(store, async (record) => {
     if (record && isCurrent(record, plan)) return record
-    const isEmpty = !record && (await isEmptyStorage(store, all))
-    const finished = isEmpty ? migrations : (record?.finished ?? [])
+    const isFresh = !record && (await isFreshStorage(store, plan, now))
+    const finished = isFresh ? migrations : (record?.finished ?? [])
     await requireFit(store, plan, { record, current, finished })
     if (record?.current === current) return record
     const number = (record?.number ?? 0) + 1

@@ -20,7 +20,13 @@ export interface CollectionPlace {
 /** The places of a migration, by stored collection. */
 type Places = { readonly [collection: string]: CollectionPlace }
 
-const keyOf = (migration: string): string => `migration ${migration}`
+const PREFIX = 'migration '
+
+const keyOf = (migration: string): string => PREFIX + migration
+
+/** Returns the migrations of which some documents of `_schema` are the progress: those that have begun. */
+export const readBegun = (documents: readonly StoredDocument[]): readonly string[] =>
+  documents.flatMap(({ _id }) => (_id.startsWith(PREFIX) ? [_id.slice(PREFIX.length)] : []))
 
 /** The progress of a migration, which is stored in the same writes as the documents that it changes. */
 export class Progress {
@@ -43,6 +49,11 @@ export class Progress {
     const found = await read(key)
     const text = found && readOwn(found, 'places')
     return new Progress(key, found?._version, typeof text === 'string' ? JSON.parse(text) : {})
+  }
+
+  /** Whether the migration has begun, in this run or an earlier one. */
+  get hasBegun(): boolean {
+    return this.#version !== undefined
   }
 
   /** The place in a stored collection; `undefined` if the migration has not begun there. */
@@ -73,6 +84,12 @@ export class Progress {
     }
   }
 }
+
+/** Returns the step that stores that a migration has begun. */
+export const beginProgress = (migration: string): WriteStep => ({
+  in: SCHEMA,
+  insert: { _id: keyOf(migration), _version: drawFirstVersion(), places: '{}' },
+})
 
 /** Returns the step that forgets the progress of a migration that is finished. */
 export const forgetProgress = (migration: string): WriteStep => ({

@@ -73,16 +73,24 @@ export const listUniques = (collections: Iterable<Collection>): readonly string[
 export function identifyNames(collections: Iterable<Collection>): string {
   const all = [...collections]
   const names = all.flatMap((collection) =>
-    describeNames(collection).map(({ path, type, field }) => {
-      const { definition } = field
-      const own = ['fill', 'trim', 'lowercase'].filter(
-        (name) => readOwn({ ...definition }, name) !== undefined,
-      )
-      return [collection.storedName, pathKey(path), type, ...own].join(' ')
-    }),
+    describeNames(collection).map((name) =>
+      [collection.storedName, pathKey(name.path), name.type, ...stepsOf(name)].join(' '),
+    ),
   )
   return digest(JSON.stringify([names.sort(), [...listUniques(all)].sort()]))
 }
+
+/** Returns the attributes of a field because of which a run may change stored documents. */
+const stepsOf = ({ field: { definition } }: StoredName): readonly string[] =>
+  ['fill', 'trim', 'lowercase'].filter((name) => readOwn({ ...definition }, name) !== undefined)
+
+/** Returns the keys of the names of a configuration that have `fill` or a normal form. */
+export const listSteps = (collections: Iterable<Collection>): readonly string[] =>
+  Array.from(collections, (collection) =>
+    describeNames(collection).flatMap((name) =>
+      stepsOf(name).map((step) => [collection.storedName, pathKey(name.path), step].join(' ')),
+    ),
+  ).flat()
 
 /** The stored form of the record. A map is a list of its entries. */
 interface StoredRecord extends Omit<SchemaRecord, 'names'> {
@@ -108,7 +116,8 @@ const NO_RECORD: SchemaRecord = {
 export const readRecord = async (store: Store): Promise<SchemaRecord | undefined> =>
   parseRecord(await store.own(SCHEMA).first(isId(SCHEMA)))
 
-function parseRecord(document: StoredDocument | undefined): SchemaRecord | undefined {
+/** Parses the document of the record. */
+export function parseRecord(document: StoredDocument | undefined): SchemaRecord | undefined {
   const text = document && readOwn(document, 'record')
   if (typeof text !== 'string') return undefined
   const { names, ...others } = JSON.parse(text) as StoredRecord

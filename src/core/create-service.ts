@@ -197,6 +197,7 @@ const createMigrate =
       service,
       migrations,
       isDry: false,
+      isErasing: false,
       signal: new AbortController().signal,
       onProgress() {},
       onFailed: ({ name, id, reason }) =>

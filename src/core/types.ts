@@ -76,6 +76,8 @@ export type GrantConfig =
 export interface CollectionConfig extends Commented {
   /** The name of the collection in the storage, if it was renamed. Default: its own name. */
   readonly stored?: string
+  /** The stored names of former top-level fields and properties whose values a run of migrate removes, if it is told to. */
+  readonly erase?: readonly string[]
   readonly schema: { readonly [field: string]: FieldDefinition }
   /** Permissions by subject: `*`, `user`, `owner` or the name of a role. Default: no subject may do anything. */
   readonly permissions?: { readonly [subject: string]: GrantConfig }

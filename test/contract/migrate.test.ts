@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import { migrateCollections } from '../../src/tools/migrate/index.js'
+import { ERASE_LAWS } from '../support/erase-laws.js'
 import { MIGRATE_LAWS } from '../support/migrate-laws.js'
 import { PROCESS_LAWS } from '../support/process-laws.js'
 import { closeAfterEach, useLastingStorages } from '../support/storages.js'
@@ -10,7 +11,7 @@ import { closeAfterEach, useLastingStorages } from '../support/storages.js'
 const opened = closeAfterEach()
 
 describe.each(useLastingStorages())('over %s, a run', (_, create) => {
-  test.each([...MIGRATE_LAWS, ...PROCESS_LAWS])('%s', async (_what, check) => {
+  test.each([...MIGRATE_LAWS, ...PROCESS_LAWS, ...ERASE_LAWS])('%s', async (_what, check) => {
     await check({ connect: create(), migrate: migrateCollections, opened })
   })
 })

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { isId } from '../../src/core/filter/filter.js'
 import type * as Own from '../../src/core/json/own-properties.js'
 import type * as DrawId from '../../src/core/migrate/draw-id.js'
+import type * as Erase from '../../src/core/migrate/erase.js'
 import type * as Fill from '../../src/core/migrate/fill.js'
 import type * as MigrateDocument from '../../src/core/migrate/migrate-document.js'
 import type * as NormalForm from '../../src/core/migrate/normal-form.js'
@@ -13,6 +14,7 @@ import type * as ProcessLines from '../../src/core/stored/record/process-lines.j
 import type * as ProgressModule from '../../src/core/stored/record/progress.js'
 import type * as SchemaRecord from '../../src/core/stored/record/schema-record.js'
 import { createMemoryAdapter } from '../../src/index.js'
+import { ERASE_LAWS } from '../support/erase-laws.js'
 import { MIGRATE_LAWS } from '../support/migrate-laws.js'
 import { PROCESS_LAWS } from '../support/process-laws.js'
 import type { TestService } from '../support/service.js'
@@ -31,6 +33,7 @@ const DOCUMENT = '../../src/core/migrate/migrate-document.js'
 const FREEZE = '../../src/core/json/own-properties.js'
 const LINES = '../../src/core/stored/record/process-lines.js'
 const WATCH = '../../src/core/start/process-watch.js'
+const ERASE = '../../src/core/migrate/erase.js'
 const VALUES = '../../src/core/stored/record/find-values.js'
 
 const change =
@@ -290,6 +293,28 @@ const mutants: readonly Mutant[] = [
     })),
   ],
   [
+    'the hash of an erased secret is kept',
+    ERASE,
+    change<typeof Erase>(({ eraseNames }) => ({
+      eraseNames(collection, document) {
+        const erased = eraseNames(collection, document)
+        const { _hashes: hashes } = document as { readonly _hashes?: unknown }
+        const kept = hashes ? { ...erased.document, _hashes: hashes } : erased.document
+        return { ...erased, document: kept }
+      },
+    })),
+  ],
+  [
+    'that names are erased is not recorded',
+    RECORD,
+    change<typeof SchemaRecord>(() => ({ noteErased: async () => {} })),
+  ],
+  [
+    'names are erased beside a process that can store them',
+    LINES,
+    change<typeof ProcessLines>(() => ({ findStorable: () => undefined })),
+  ],
+  [
     'two runs write at once',
     TURN,
     change<typeof TurnModule>(() => ({ Turn: Untaken as unknown as typeof TurnModule.Turn })),
@@ -303,7 +328,7 @@ test.each(choose(mutants))('%s: noticed', async (...mutant) => {
   }))
   const opened: TestService[] = []
   let isNoticed = false
-  for (const [, check] of [...MIGRATE_LAWS, ...PROCESS_LAWS]) {
+  for (const [, check] of [...MIGRATE_LAWS, ...PROCESS_LAWS, ...ERASE_LAWS]) {
     const adapter = createMemoryAdapter()
     isNoticed ||= await fails(check({ connect: () => adapter, create, migrate, opened }))
   }

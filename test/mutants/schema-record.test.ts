@@ -34,7 +34,7 @@ const mutants: readonly Mutant[] = [
     'no start compares',
     COMPARE,
     change<typeof CompareRecord>(() => ({
-      compareRecord: async () => ({ names: new Map(), dropped: [], finished: [] }),
+      compareRecord: async () => ({ names: new Map(), dropped: [], erased: [], finished: [] }),
     })),
   ],
   [

@@ -75,7 +75,7 @@ export async function withStorage<T>(
   }
 }
 
-const listAll = (over: Migrating): Promise<readonly StoredDocument[]> =>
+export const listAll = (over: Migrating): Promise<readonly StoredDocument[]> =>
   withStorage(over, async (adapter) =>
     adapter.list('notes', { filter: everything, sort: [], skip: 0, limit: null }),
   )

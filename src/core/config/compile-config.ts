@@ -11,7 +11,7 @@ import { presentWays } from '../claims/query/demands.js'
 import { ConfigError, type ConfigFault } from '../errors.js'
 import { SYSTEM_FIELD_PLANS } from '../fields/compile-fields.js'
 import type { Field } from '../fields/field-type.js'
-import { checkCase, checkStoredNames, findTwins } from '../fields/names.js'
+import { checkCase, checkStoredNames, findTwins, storedNameOf } from '../fields/names.js'
 import { RESERVED_COLLECTION_NAMES, USERS } from '../fields/schema/names.js'
 import { holdsReference } from '../fields/schema/references.js'
 import { createPatternStore } from '../filter/pattern/pattern-store.js'
@@ -144,7 +144,8 @@ function compileCollection(
   report: ConfigReport,
   { isUnsure, requireVerified, fills, ...context }: CollectionContext,
 ): Collection {
-  const reserved = new Set<string>()
+  const { erase = [] } = config
+  const reserved = new Set(erase)
   const additionalProperties = config.additionalProperties ?? isUnsure(report.at('additionalProperties').path)
   const { fields, paths, validate, storage } = compileSchema(
     name,
@@ -152,6 +153,14 @@ function compileCollection(
     { parsePattern: context.parsePattern, isUnsure, reserved },
     report,
   )
+  for (const [i, stored] of erase.entries()) {
+    const used = fields.find((field) => storedNameOf(field) === stored)
+    if (used)
+      report
+        .at('erase')
+        .at(i)
+        .fault(`is the stored name of the field ${JSON.stringify(used.name)}`)
+  }
   const shownIf = requireVerified ? presenceOf(fields, context.verifiedField) : null
   const scope = {
     ...context,
@@ -167,6 +176,7 @@ function compileCollection(
     name,
     storedName: config.stored ?? name,
     isStoredExplicitly: config.stored !== undefined,
+    erase,
     fields,
     paths,
     hashes: fields.filter(({ type }) => type === 'hash'),

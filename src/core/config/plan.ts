@@ -14,6 +14,8 @@ export interface Collection {
   /** Its name in the storage, and whether the configuration says so. */
   readonly storedName: string
   readonly isStoredExplicitly: boolean
+  /** The stored names whose values a run removes, if it is told to. */
+  readonly erase: readonly string[]
   /** The declared fields, in the schema's order. */
   readonly fields: readonly Field[]
   /** The fields that a query may name, by path. System fields are included, hashes are not. */

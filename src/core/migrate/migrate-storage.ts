@@ -4,14 +4,14 @@ import { createStore } from '../request/store.js'
 import type { StorageAdapter } from '../storage.js'
 import { renameStorage } from '../stored/names/renamed-storage.js'
 import { isFreshStorage, listLines } from '../stored/record/process-lines.js'
-import { forgetProgress } from '../stored/record/progress.js'
-import { noteFilled, noteFinished, readRecord } from '../stored/record/schema-record.js'
+import { forgetProgress, storeErasing } from '../stored/record/progress.js'
+import { noteErased, noteFilled, noteFinished, readRecord } from '../stored/record/schema-record.js'
 import type { Migrations } from '../types.js'
 import { type MigrateStep, type Run, runSteps } from './run-steps.js'
 import { Turn } from './turn.js'
 
 /** What a run in a storage needs. */
-export interface StorageRun extends Pick<Run, 'isDry' | 'signal' | 'onProgress' | 'onFailed'> {
+export interface StorageRun extends Pick<Run, 'isDry' | 'isErasing' | 'signal' | 'onProgress' | 'onFailed'> {
   readonly service: Service
   readonly migrations: Migrations
 }
@@ -50,6 +50,14 @@ export async function migrateStorage(
       if (!isRecorded) return
       await noteFinished(records, migration)
       await turn.write([forgetProgress(migration)])
+    },
+    async listErased() {
+      return (await readRecord(records))?.erased ?? []
+    },
+    async onErased(keys) {
+      if (isDry) return
+      await noteErased(records, keys)
+      await turn.write(storeErasing([]))
     },
   }
   try {

@@ -3,14 +3,22 @@ import { ConfigError } from '../errors.js'
 import { suggest } from '../fields/schema/names.js'
 import { everything, isId } from '../filter/filter.js'
 import { isEqualJson } from '../json/equality.js'
+import { toPointerPart } from '../json/pointer.js'
 import type { Call } from '../request/call.js'
 import type { WriteFailure } from '../request/store/attempt.js'
 import type { StoredDocument } from '../storage.js'
 import { listFills, type StoredName } from '../stored/record/describe-names.js'
-import { LINE_COUNTS, type ProcessLine } from '../stored/record/process-lines.js'
-import { beginProgress, type CollectionPlace, forgetProgress, Progress } from '../stored/record/progress.js'
-import { SCHEMA } from '../stored/record/schema-record.js'
+import { findStorable, LINE_COUNTS, type ProcessLine } from '../stored/record/process-lines.js'
+import {
+  beginProgress,
+  type CollectionPlace,
+  forgetProgress,
+  Progress,
+  storeErasing,
+} from '../stored/record/progress.js'
+import { listErased, SCHEMA } from '../stored/record/schema-record.js'
 import type { MaybePromise, MigrateDocument, Migrations } from '../types.js'
+import { eraseNames } from './erase.js'
 import { fillDocument } from './fill.js'
 import type { Fixed, FixedDocument, Wrong } from './fix.js'
 import { migrateDocument } from './migrate-document.js'
@@ -26,9 +34,9 @@ export interface MigrateStep {
   /** `<collection>.<field>`, or the name of a migration. */
   readonly name: string
   readonly collection: string
-  /** The dotted path of the field; absent for a migration. */
+  /** The dotted path of the field, or the stored name that is erased; absent for a migration. */
   readonly field?: string
-  readonly kind: 'fill' | 'form' | 'migration'
+  readonly kind: 'fill' | 'form' | 'migration' | 'erase'
   /** The number of documents that were changed or removed, or for which others were made. */
   readonly done: number
   /** The number of documents that could not be changed. Each of them is as it was. */
@@ -72,10 +80,16 @@ export interface Run {
   listLines(): Promise<readonly ProcessLine[]>
   /** Called when a migration is finished. */
   onFinished(migration: string): Promise<void>
+  /** Whether the run erases. */
+  readonly isErasing: boolean
+  /** Returns the names whose values were erased (see `eraseKey`). */
+  listErased(): Promise<readonly string[]>
+  /** Called when the values of names are erased. */
+  onErased(keys: readonly string[]): Promise<void>
 }
 
 interface Kind {
-  readonly kind: MigrateStep['kind']
+  readonly kind: Exclude<MigrateStep['kind'], 'migration'>
   readonly listNames: (collection: Collection) => readonly StoredName[]
   readonly fix: (collection: Collection, document: StoredDocument) => FixedDocument
 }
@@ -87,8 +101,8 @@ const KINDS: readonly Kind[] = [
 ]
 
 /**
- * Runs the steps that stored documents need, then the migrations that are not finished. Returns the former that changed a
- * document or failed, and all the latter up to the first that cannot be finished. Throws `ConfigError` if a migration has
+ * Runs the steps that stored documents need, then the migrations that are not finished, then what is to be erased. Returns
+ * the first that changed a document or failed, and all the others up to the first migration that cannot be finished. Throws `ConfigError` if a migration has
  * no code.
  */
 export async function runSteps(run: Run, plan: ServicePlan): Promise<readonly MigrateStep[]> {
@@ -99,18 +113,63 @@ export async function runSteps(run: Run, plan: ServicePlan): Promise<readonly Mi
   const steps: MigrateStep[] = []
   for (const kind of KINDS)
     for (const collection of collections) {
-      const names = kind.listNames(collection)
-      if (names.length > 0) steps.push(...(await runStep(run, { ...kind, collection, names })))
+      const found = kind.listNames(collection)
+      if (found.length === 0) continue
+      const names = found.map(({ field }) => field.path)
+      const done = await runStep(run, { ...kind, collection, names })
+      steps.push(...done)
+      const isComplete = (path: string): boolean =>
+        done.some(({ field, failed }) => field === path && failed === 0)
+      if (kind.kind === 'fill')
+        await run.onFilled(
+          collection,
+          found.filter(({ field }) => isComplete(field.path)),
+        )
     }
   const needed = steps.filter(({ done, failed }) => done + failed > 0)
   for (const name of unfinished) {
     await beginMigration(run, name, `/migrations/${plan.migrations.indexOf(name)}`)
     const migrated = await runMigration(run, name, collections)
     needed.push(...migrated)
-    if (migrated.some(({ failed }) => failed > 0)) break
+    if (migrated.some(({ failed }) => failed > 0)) return needed
     await run.onFinished(name)
   }
+  if (run.isErasing) needed.push(...(await eraseAll(run, collections)))
   return needed
+}
+
+/** Erases what the configuration lists and no run has erased. */
+async function eraseAll(run: Run, collections: readonly Collection[]): Promise<readonly MigrateStep[]> {
+  const erased = await run.listErased()
+  const left = collections.filter((collection) => listErased(collection).some((key) => !erased.includes(key)))
+  if (left.length === 0) return []
+  const keys = left.flatMap(listErased)
+  await beginErasing(run, left, keys)
+  const steps: MigrateStep[] = []
+  for (const collection of left) {
+    const { erase: names } = collection
+    steps.push(...(await runStep(run, { kind: 'erase', collection, names, fix: eraseNames })))
+  }
+  if (steps.every(({ failed }) => failed === 0)) await run.onErased(keys)
+  return steps
+}
+
+/** As `beginMigration`: throws `ConfigError` if a process serves that can store one of the names. */
+async function beginErasing(
+  { turn, isDry, listLines, now }: Run,
+  collections: readonly Collection[],
+  keys: readonly string[],
+): Promise<void> {
+  if (isDry) return
+  if (!(await turn.write(storeErasing(keys)))?.ok) throw new TurnLost()
+  const others = (await listLines()).filter((line) => findStorable(line, keys) !== undefined)
+  if (others.length === 0) return
+  await turn.write(storeErasing([]))
+  const faults = collections.map(({ name }) => ({
+    path: `/collections${toPointerPart(name)}/erase`,
+    message: `cannot run while processes serve that may store these names: ${describeLines(others, now())}`,
+  }))
+  throw new ConfigError(faults)
 }
 
 /**
@@ -180,9 +239,10 @@ function requireCode(
   if (faults.length > 0) throw new ConfigError(faults)
 }
 
-interface Step extends Kind {
+interface Step extends Pick<Kind, 'kind' | 'fix'> {
   readonly collection: Collection
-  readonly names: readonly StoredName[]
+  /** The paths of the fields, or the stored names. */
+  readonly names: readonly string[]
 }
 
 /** The counts of a step, or of one of its fields. */
@@ -194,7 +254,7 @@ interface Counts {
 
 async function runStep(run: Run, { kind, collection, names, fix }: Step): Promise<readonly MigrateStep[]> {
   const { name } = collection
-  const counts = new Map<string, Counts>(names.map(({ field }) => [field.path, NO_COUNTS()]))
+  const counts = new Map<string, Counts>(names.map((path) => [path, NO_COUNTS()]))
   const of = await run.adapter.count(name, everything, { signal: run.signal })
   const given: Walk = {
     ...run,
@@ -229,8 +289,6 @@ async function runStep(run: Run, { kind, collection, names, fix }: Step): Promis
     const last = await findLast(run.adapter, name)
     if (last !== undefined) await walk(given, { after: '', last })
   })
-  const complete = names.filter(({ field }) => counts.get(field.path)?.failed === 0)
-  if (kind === 'fill') await run.onFilled(collection, complete)
   return Array.from(counts, ([field, count]) => ({
     name: `${name}.${field}`,
     collection: name,
@@ -261,12 +319,12 @@ async function untilTurnIsKept({ signal }: Run, work: () => Promise<void>): Prom
 
 /** Returns the changed field that is in a unique index. */
 function findUnique(
-  names: readonly StoredName[],
+  names: readonly string[],
   changed: ReadonlySet<string>,
   unique: readonly string[] = [],
 ): string | undefined {
-  const others = names.filter(({ field }) => changed.has(field.path))
-  return (others.find(({ field }) => unique.includes(field.path)) ?? others[0])?.field.path
+  const others = names.filter((path) => changed.has(path))
+  return others.find((path) => unique.includes(path)) ?? others[0]
 }
 
 /** Returns the reason why a write of a document failed. */

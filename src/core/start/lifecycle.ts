@@ -151,7 +151,7 @@ export function createLifecycle(
         ? [SESSIONS_PLAN, LEDGERS_PLAN, DELIVERIES_PLAN]
         : [SESSIONS_PLAN, LEDGERS_PLAN]
       const record = await openCompared([...plans, ...(accounts ? own : []), SCHEMA_PLAN])
-      reserveNames(plan, record.names)
+      reserveNames(plan, record)
       for (const name of record.finished)
         if (!plan.migrations.includes(name))
           service.logger.warn(`/migrations: ${JSON.stringify(name)} is finished, and no longer in the list`, {

@@ -5,6 +5,7 @@ import type { WriteStep } from '../storage.js'
 import { isNewEnough } from '../stored/record/compare-record.js'
 import {
   describeProcess,
+  findStorable,
   LINE_COUNTS,
   readSchema,
   removeLine,
@@ -35,7 +36,7 @@ interface WatchOptions {
 /**
  * The line of this process in the storage (CONTRACT.md §7, "Earlier processes"), by which a migration knows that it serves.
  * It needs no timer: the first request of a minute renews the line beside its own work. After a pause, a request waits for
- * the renewal, and for a look whether a migration has begun that the configuration lacks.
+ * the renewal, and for a look whether a step has begun that the configuration lacks.
  */
 export class ProcessWatch {
   readonly #options: WatchOptions
@@ -57,13 +58,13 @@ export class ProcessWatch {
     this.#options = options
   }
 
-  /** Stores the line, and reads what is known of the storage. Throws if a migration has begun that this process lacks. */
+  /** Stores the line, and reads what is known of the storage. Throws if a step has begun that this process lacks. */
   async begin(): Promise<StoredSchema> {
     this.#renewedAt = undefined
     const at = this.#options.now()
     const schema = await this.#look(at)
     const begun = this.#findUnknown(schema)
-    if (begun !== undefined) throw await this.#refuse(`the migration ${JSON.stringify(begun)} has begun`)
+    if (begun !== undefined) throw await this.#refuse(begun)
     this.#renewedAt = at
     return schema
   }
@@ -114,16 +115,20 @@ export class ProcessWatch {
     if (record && !isNewEnough(record, plan.migrations))
       throw await this.#refuse(`the migration ${JSON.stringify(record.finished.at(-1))} is finished`)
     const begun = isLate ? this.#findUnknown(schema) : undefined
-    if (begun !== undefined) throw await this.#refuse(`the migration ${JSON.stringify(begun)} has begun`)
+    if (begun !== undefined) throw await this.#refuse(begun)
     // The process may have ended meanwhile.
     if (this.#renewedAt === undefined) await this.#remove()
     else this.#renewedAt = at
     return undefined
   }
 
-  /** Finds a migration that has begun, and that the configuration lacks. */
-  #findUnknown({ begun }: StoredSchema): string | undefined {
-    return begun.find((name) => !this.#options.plan.migrations.includes(name))
+  /** Says which step has begun that the configuration lacks. */
+  #findUnknown({ begun, erasing }: StoredSchema): string | undefined {
+    const { plan } = this.#options
+    const name = begun.find((one) => !plan.migrations.includes(one))
+    if (name !== undefined) return `the migration ${JSON.stringify(name)} has begun`
+    const key = findStorable(describeProcess(plan), erasing)
+    return key === undefined ? undefined : `${key.replace(' ', '.')} is being erased`
   }
 
   /** Stores the line before it reads: of a process and a migration that begin at once, one sees the other. */

@@ -19,6 +19,8 @@ export interface MigrateOptions {
   readonly migrations?: Migrations
   /** Whether to store nothing, and only report what a run would do. Default: false. */
   readonly dryRun?: boolean
+  /** Whether to erase, at the end, what the configuration lists in `erase`. Default: false. */
+  readonly erase?: boolean
   /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number
   /** Ends the run after the current write. It then rejects with the reason of the signal. */
@@ -56,7 +58,7 @@ export async function migrateCollections(
   adapter: StorageAdapter,
   options: MigrateOptions = {},
 ): Promise<Migrated> {
-  const { dryRun = false, migrations = {}, signal = new AbortController().signal } = options
+  const { dryRun = false, erase = false, migrations = {}, signal = new AbortController().signal } = options
   const { onProgress = () => {}, onFailed = () => {} } = options
   const service = assemble(config, adapter, options)
   const storage = dryRun ? await openDry(adapter, service.plan) : await openForRun(adapter, service.plan)
@@ -64,6 +66,7 @@ export async function migrateCollections(
     service,
     migrations,
     isDry: dryRun,
+    isErasing: erase,
     signal,
     onProgress,
     onFailed,

@@ -459,6 +459,14 @@ const COLLECTION: JsonSchema = object(
         'The name of the collection in the storage, if the collection was renamed. Without it: its own name.',
       ...examples('posts'),
     },
+    erase: {
+      type: 'array',
+      items: { type: 'string', ...FIELD_NAMES },
+      uniqueItems: true,
+      description:
+        'The stored names of former top-level fields and properties whose values migrate --erase removes. No field may use them.',
+      ...examples(['internalNote']),
+    },
     schema: mapOf(
       { $ref: '#/$defs/field' },
       {

@@ -1,6 +1,6 @@
 import type { Collection, ServicePlan } from '../../config/plan.js'
 import { ConfigError, type ConfigFault } from '../../errors.js'
-import { HASHES } from '../../fields/names.js'
+import { HASHES, storedNameOf } from '../../fields/names.js'
 import { BY_ID } from '../../filter/after-id.js'
 import { everything, isId } from '../../filter/filter.js'
 import { toPointerPart } from '../../json/pointer.js'
@@ -12,6 +12,7 @@ import { type FoundValues, findLacking, findValues, MAX_IDS } from './find-value
 import { isFreshStorage } from './process-lines.js'
 import { Progress } from './progress.js'
 import {
+  eraseKey,
   fillKey,
   identifyNames,
   listUniques,
@@ -24,7 +25,7 @@ import {
 } from './schema-record.js'
 
 /** What a start knows of the configurations that a storage has had. */
-export type KnownRecord = Pick<SchemaRecord, 'names' | 'dropped' | 'finished'>
+export type KnownRecord = Pick<SchemaRecord, 'names' | 'dropped' | 'erased' | 'finished'>
 
 type Configured = Pick<ServicePlan, 'collections' | 'migrations'>
 
@@ -36,6 +37,8 @@ export const isCurrent = (
   record !== undefined &&
   record.current === identifyNames(collections.values()) &&
   migrations.every((name) => record.finished.includes(name)) &&
+  Array.from(collections.values(), (collection) => judgeErased(collection, record.erased)).flat().length ===
+    0 &&
   isNewEnough(record, migrations)
 
 /** Whether a configuration knows the migration that was finished last. */
@@ -65,7 +68,8 @@ export async function compareRecord(store: Store, plan: Configured, now: number)
     const uniques = listUniques(all)
     const filled = [...new Set([...(record?.filled ?? []), ...all.flatMap(listFillKeys)])]
     const previous = record?.current ?? null
-    return { number, current, previous, names, uniques, filled, finished, dropped }
+    const erased = record?.erased ?? []
+    return { number, current, previous, names, uniques, filled, finished, erased, dropped }
   })
 }
 
@@ -93,10 +97,13 @@ const addNames = (
   ])
 
 /**
- * Reserves the names of earlier fields in collections with `additionalProperties`: their values are no free properties,
- * which everybody would see.
+ * Reserves the names of earlier and of erased fields in collections with `additionalProperties`: their values are no free
+ * properties, which everybody would see.
  */
-export function reserveNames({ collections }: Pick<ServicePlan, 'collections'>, names: RecordedNames): void {
+export function reserveNames(
+  { collections }: Pick<ServicePlan, 'collections'>,
+  { names, erased }: Pick<SchemaRecord, 'names' | 'erased'>,
+): void {
   for (const { storedName, additionalProperties, fields, reserved } of collections.values()) {
     if (!additionalProperties) continue
     const declared = new Set(fields.map(({ name }) => name))
@@ -105,6 +112,8 @@ export function reserveNames({ collections }: Pick<ServicePlan, 'collections'>, 
       const name = first === HASHES ? (rest[0] ?? '') : first
       if (!declared.has(name)) reserved.add(name)
     }
+    for (const key of erased)
+      if (key.startsWith(eraseKey(storedName, ''))) reserved.add(key.slice(eraseKey(storedName, '').length))
   }
 }
 
@@ -127,6 +136,7 @@ async function requireFit(
     const at = `/collections${toPointerPart(collection.name)}`
     faults.push(...(await judgeFills(store, collection, record?.filled ?? [])))
     if (!record) continue
+    faults.push(...judgeErased(collection, record.erased))
     const recorded = record.names.get(collection.storedName)
     if (!recorded) continue
     const isOld = (name: RecordedName): boolean => !isBack && name.last < record.number
@@ -201,6 +211,20 @@ async function judgeFills(
   }
   return faults
 }
+
+/** Returns a fault for each field that is stored under a name that was erased. */
+const judgeErased = (
+  { name, storedName, fields }: Collection,
+  erased: readonly string[],
+): readonly ConfigFault[] =>
+  fields.flatMap((field) => {
+    const stored = storedNameOf(field)
+    if (!erased.includes(eraseKey(storedName, stored))) return []
+    const path = `/collections${toPointerPart(name)}/schema${toPointerPart(field.name)}`
+    return [
+      { path, message: `is stored under an erased name: use another one, such as "stored": "${stored}2"` },
+    ]
+  })
 
 async function judgeName(
   store: Store,

@@ -41,7 +41,7 @@ async function findDroppedFields(
   const keys = new Set(declared.map(({ path }) => pathKey(path)))
   const dropped: Dropped[] = []
   for (const [key, { type }] of known) {
-    if (keys.has(key) || key.includes('.')) continue
+    if (keys.has(key) || key.includes('.') || collection.erase.includes(key)) continue
     const found = await findValues(store, collection.storedName, [key])
     if (found.count === 0) continue
     const added = declared

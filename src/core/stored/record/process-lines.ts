@@ -6,8 +6,9 @@ import { drawFirstVersion } from '../../first-version.js'
 import { readOwn } from '../../json/own-properties.js'
 import type { Store } from '../../request/store.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
-import { readBegun } from './progress.js'
+import { readBegun, readErasing } from './progress.js'
 import {
+  eraseKey,
   isEmptyStorage,
   listSteps,
   listUniques,
@@ -46,6 +47,7 @@ export interface LineCollection {
   /** The top-level names. */
   readonly names: readonly string[]
   readonly additionalProperties: boolean
+  readonly erase: readonly string[]
 }
 
 type Configured = Pick<ServicePlan, 'collections' | 'migrations'>
@@ -59,9 +61,9 @@ export const describeProcess = ({ collections, migrations }: Configured): Omit<P
     steps: listSteps(all),
     uniques: listUniques(all),
     collections: Object.fromEntries(
-      all.map(({ storedName, fields, additionalProperties }): [string, LineCollection] => [
+      all.map(({ storedName, fields, additionalProperties, erase }): [string, LineCollection] => [
         storedName,
-        { names: fields.map(storedNameOf), additionalProperties },
+        { names: fields.map(storedNameOf), additionalProperties, erase },
       ]),
     ),
   }
@@ -111,18 +113,37 @@ export interface StoredSchema {
   readonly record: SchemaRecord | undefined
   /** The migrations that have begun and are not finished. */
   readonly begun: readonly string[]
+  /** The names whose values a run has begun to erase (see `eraseKey`). */
+  readonly erasing: readonly string[]
   readonly lines: readonly ProcessLine[]
 }
 
-/** Reads the record, the migrations that have begun, and the lines of all processes. */
+/** Reads the record, what has begun, and the lines of all processes. */
 export async function readSchema(store: Store): Promise<StoredSchema> {
   const documents = await store.own(SCHEMA).list({ filter: everything, sort: BY_ID, limit: null })
   return {
     record: parseRecord(documents.find(({ _id }) => _id === SCHEMA)),
     begun: readBegun(documents),
+    erasing: readErasing(documents),
     lines: documents.flatMap(parseLine),
   }
 }
+
+/**
+ * Finds a name that a process could store although its values are erased: one that it declares, or one that can be a free
+ * property. `keys` are those of names (see `eraseKey`).
+ */
+export const findStorable = (
+  { collections }: Pick<ProcessLine, 'collections'>,
+  keys: readonly string[],
+): string | undefined =>
+  keys.find((key) =>
+    Object.entries(collections).some(([stored, { names, additionalProperties, erase }]) => {
+      const isKey = (name: string): boolean => eraseKey(stored, name) === key
+      const isFree = additionalProperties && key.startsWith(eraseKey(stored, '')) && !erase.some(isKey)
+      return names.some(isKey) || isFree
+    }),
+  )
 
 /** Returns the lines that count at a time. */
 export async function listLines(store: Store, now: number): Promise<readonly ProcessLine[]> {

@@ -28,6 +28,23 @@ const keyOf = (migration: string): string => PREFIX + migration
 export const readBegun = (documents: readonly StoredDocument[]): readonly string[] =>
   documents.flatMap(({ _id }) => (_id.startsWith(PREFIX) ? [_id.slice(PREFIX.length)] : []))
 
+const ERASE = 'erase'
+
+/** Returns the names whose values some runs have begun to erase (see `eraseKey`), from documents of `_schema`. */
+export const readErasing = (documents: readonly StoredDocument[]): readonly string[] =>
+  documents.flatMap((document): readonly string[] => {
+    const text = document._id === ERASE ? readOwn(document, 'keys') : undefined
+    return typeof text === 'string' ? JSON.parse(text) : []
+  })
+
+/** Returns the steps that store the names whose values a run has begun to erase; none if it has ended. */
+export const storeErasing = (keys: readonly string[]): readonly WriteStep[] => [
+  { in: SCHEMA, remove: isId(ERASE) },
+  ...(keys.length === 0
+    ? []
+    : [{ in: SCHEMA, insert: { _id: ERASE, _version: drawFirstVersion(), keys: JSON.stringify(keys) } }]),
+]
+
 /** The progress of a migration, which is stored in the same writes as the documents that it changes. */
 export class Progress {
   readonly #key: string

@@ -38,6 +38,8 @@ export interface SchemaRecord {
   readonly filled: readonly string[]
   /** The migrations that are finished, in the order in which they were. */
   readonly finished: readonly string[]
+  /** The names whose values were erased (see `eraseKey`). */
+  readonly erased: readonly string[]
   /** What the last configuration no longer declares, although documents have it. */
   readonly dropped: readonly Dropped[]
 }
@@ -55,6 +57,16 @@ export const pathKey = (path: readonly string[]): string => path.join('.')
 /** The key of a name with `fill` in the record. */
 export const fillKey = (collection: string, { path }: Pick<StoredName, 'path'>): string =>
   `${collection} ${pathKey(path)}`
+
+/** The key of a top-level name whose values are erased. */
+export const eraseKey = (collection: string, name: string): string => `${collection} ${name}`
+
+/** Returns the keys of the names that a configuration erases in a collection. */
+export const listErased = ({
+  storedName,
+  erase,
+}: Pick<Collection, 'storedName' | 'erase'>): readonly string[] =>
+  erase.map((name) => eraseKey(storedName, name))
 
 /** The key of a unique index in the record, by stored names. */
 export const uniqueKey = ({ storedName }: Pick<Collection, 'storedName'>, { fields }: IndexPlan): string =>
@@ -109,6 +121,7 @@ const NO_RECORD: SchemaRecord = {
   uniques: [],
   filled: [],
   finished: [],
+  erased: [],
   dropped: [],
 }
 
@@ -171,6 +184,14 @@ export const noteFinished = async (store: Store, migration: string): Promise<voi
   await renewRecord(store, async (record = NO_RECORD) =>
     record.finished.includes(migration) ? record : { ...record, finished: [...record.finished, migration] },
   )
+}
+
+/** Records that names are erased. */
+export const noteErased = async (store: Store, keys: readonly string[]): Promise<void> => {
+  await renewRecord(store, async (record = NO_RECORD) => ({
+    ...record,
+    erased: [...new Set([...record.erased, ...keys])],
+  }))
 }
 
 /** Whether a storage has no documents of a configuration. */

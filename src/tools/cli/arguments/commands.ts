@@ -101,12 +101,12 @@ export const COMMANDS = {
   },
   migrate: {
     synopsis:
-      'collection-service migrate [config.json] [--migrations FOLDER] [--dry-run] [--format FORMAT] (--data FILE.db | --database URL [--schema NAME])',
+      'collection-service migrate [config.json] [--migrations FOLDER] [--erase --yes] [--dry-run] [--format FORMAT] (--data FILE.db | --database URL [--schema NAME])',
     about: [
       'brings stored documents into the form of a configuration:',
-      'values of fill, normal form of texts, and migrations',
+      'values of fill, normal form of texts, migrations, and erase',
     ],
-    options: ['data', 'database', 'schema', 'migrations', 'dry-run', 'format'],
+    options: ['data', 'database', 'schema', 'migrations', 'erase', 'yes', 'dry-run', 'format'],
     read: readMigrate,
   },
   types: {
@@ -398,15 +398,21 @@ function readMigrate(line: CommandLine) {
   const { config, storage } = readTransfer('migrate', line)
   const {
     'dry-run': dryRun,
+    erase,
     format,
     migrations: [migrations],
+    yes,
   } = line.options
+  if (erase.length > 0 && yes.length === 0 && dryRun.length === 0)
+    throw new UsageError('migrate --erase removes values for good, and needs --yes (or --dry-run)')
+  if (erase.length === 0 && yes.length > 0) throw new UsageError('--yes of migrate needs --erase')
   if (migrations !== undefined) checkText(migrations, 'the name of the folder')
   if (format[0] === 'markdown') throw new UsageError('migrate has the formats text and json')
   return {
     config,
     storage,
     dryRun: dryRun.length > 0,
+    erase: erase.length > 0,
     /** The folder with the code of migrations. */
     migrations,
     format: format[0] === 'json' ? 'json' : 'text',

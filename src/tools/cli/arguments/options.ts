@@ -204,7 +204,7 @@ export const OPTIONS = {
   },
   yes: {
     isFlag: true,
-    about: ['replaces an existing file, which is kept under another name'],
+    about: ['replaces an existing file, which is kept under another name,', 'or confirms --erase'],
   },
   verified: {
     isFlag: true,
@@ -227,6 +227,10 @@ export const OPTIONS = {
   'dry-run': {
     isFlag: true,
     about: ['changes nothing, and prints what a run would do'],
+  },
+  erase: {
+    isFlag: true,
+    about: ['removes the values of the names that the configuration lists', 'in "erase" (needs --yes)'],
   },
   resume: {
     isFlag: true,

@@ -20,7 +20,7 @@ const MOST_IDS = 3
  * if a document could not be changed, and else 0. Throws `FileError`, `ConfigError` and `StorageError`.
  */
 export async function migrate(
-  { config: path, storage, dryRun, format, migrations: folder }: ArgumentsOf<'migrate'>,
+  { config: path, storage, dryRun, erase, format, migrations: folder }: ArgumentsOf<'migrate'>,
   terminal: Terminal,
   { stderr, onStop }: Pick<Outputs, 'stderr'> & { readonly onStop: OnStart },
 ): Promise<number> {
@@ -37,6 +37,7 @@ export async function migrate(
     migrateCollections(config, adapter, {
       migrations,
       dryRun,
+      erase,
       signal: ending.signal,
       onProgress: progress.note,
       onFailed({ name, collection, reason }) {
@@ -80,6 +81,7 @@ function printSteps(steps: readonly MigrateStep[], printing: Printing): readonly
 const KINDS: { readonly [kind in Exclude<MigrateStep['kind'], 'migration'>]: string } = {
   fill: 'fill',
   form: 'normal form',
+  erase: 'erase',
 }
 
 function describeFailed(step: MigrateStep, { dryRun, reasons }: Printing): string {

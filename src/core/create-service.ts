@@ -142,6 +142,7 @@ export function assembleService<C>(
     plan,
     now,
     logger,
+    pid: ofNode()?.pid ?? null,
     store: () => createRecordStore(AT_START),
   })
   const log = createLog(adapter, () => watch.enter())
@@ -378,6 +379,8 @@ function readConsumers(consumers: { readonly [name: string]: unknown }): Readonl
   )
 }
 
-/** Reads `NODE_ENV`. Some runtimes have no `process`. */
-const readEnvironment = (): string | undefined =>
-  (globalThis as { process?: { env?: { NODE_ENV?: string } } }).process?.env?.NODE_ENV
+/** The part of Node's `process` that is read, which some runtimes lack. */
+const ofNode = (): { readonly env?: { readonly NODE_ENV?: string }; readonly pid?: number } | undefined =>
+  (globalThis as { process?: ReturnType<typeof ofNode> }).process
+
+const readEnvironment = (): string | undefined => ofNode()?.env?.NODE_ENV

@@ -6,7 +6,7 @@ import { MIGRATE_LAWS } from '../support/migrate-laws.js'
 import { PROCESS_LAWS } from '../support/process-laws.js'
 import { closeAfterEach, useLastingStorages } from '../support/storages.js'
 
-// CONTRACT.md §1, "Fill", "Migrations", §7, "Migrating"
+// CONTRACT.md §1, "Fill", "Migrations", "Erase", §7, "Migrating", "Earlier processes"
 
 const opened = closeAfterEach()
 

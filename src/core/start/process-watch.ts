@@ -30,6 +30,8 @@ interface WatchOptions {
   /** The storage, by stored names. */
   readonly store: () => Store
   readonly now: () => number
+  /** The number that the operating system gave to this process, if there is one. */
+  readonly pid: number | null
   readonly logger: Logger
 }
 
@@ -133,10 +135,10 @@ export class ProcessWatch {
 
   /** Stores the line before it reads: of a process and a migration that begin at once, one sees the other. */
   async #look(at: number): Promise<StoredSchema> {
-    const { plan, store } = this.#options
+    const { plan, store, pid } = this.#options
     // Created here, because some runtimes allow no random values at load time.
     this.#id ??= crypto.randomUUID()
-    await this.#write(writeLine({ ...describeProcess(plan), id: this.#id, at }))
+    await this.#write(writeLine({ ...describeProcess(plan), id: this.#id, at, pid }))
     this.#isStored = true
     return readSchema(store())
   }

@@ -53,10 +53,12 @@ export interface LineCollection {
 type Configured = Pick<ServicePlan, 'collections' | 'migrations'>
 
 /** Describes the configuration of a process. */
-export const describeProcess = ({ collections, migrations }: Configured): Omit<ProcessLine, 'id' | 'at'> => {
+export const describeProcess = ({
+  collections,
+  migrations,
+}: Configured): Omit<ProcessLine, 'id' | 'at' | 'pid'> => {
   const all = [...collections.values()]
   return {
-    pid: (globalThis as { process?: { pid?: number } }).process?.pid ?? null,
     migrations,
     steps: listSteps(all),
     uniques: listUniques(all),

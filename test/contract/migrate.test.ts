@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
+import { ConfigError, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import { migrateCollections } from '../../src/tools/migrate/index.js'
 import { ERASE_LAWS } from '../support/erase-laws.js'
 import { MIGRATE_LAWS } from '../support/migrate-laws.js'
@@ -33,4 +33,24 @@ test('a second run writes nothing', async () => {
   writes = 0
   expect(await migrateCollections(config, counted)).toEqual({ steps: [] })
   expect(writes).toBe(0)
+})
+
+test.each([
+  ['an unknown option, with the nearest known one', { dryrun: true }, 'dryrun', '"dryRun"'],
+  ['a value of another type', { onProgress: true }, 'onProgress', 'a function'],
+  ['a signal that cannot abort', { signal: {} }, 'signal', 'an AbortSignal'],
+] as const)('rejects %s, before it opens the adapter', async (_, options, path, expected) => {
+  const adapter = createMemoryAdapter()
+  let opened = 0
+  const counted: StorageAdapter = {
+    ...adapter,
+    async open() {
+      opened += 1
+    },
+  }
+  const run = migrateCollections({ collections: {} }, counted, options as object)
+  const error = await run.catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(ConfigError)
+  expect((error as ConfigError).faults).toEqual([{ path, message: expect.stringContaining(expected) }])
+  expect(opened).toBe(0)
 })

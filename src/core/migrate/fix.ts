@@ -1,10 +1,10 @@
 import type { StoredDocument, WriteStep } from '../storage.js'
 
-/** What a step makes of a stored document. */
+/** The result of a step for one stored document. */
 export interface Fixed {
   /** The document as it was read. */
   readonly before: StoredDocument
-  /** What is to be written; empty if the document needs nothing. */
+  /** The writes; empty if the document needs nothing. */
   readonly steps: readonly WriteStep[]
   /** The declared paths of the fields that the steps change; empty for a migration. */
   readonly fields: ReadonlySet<string>
@@ -12,14 +12,14 @@ export interface Fixed {
   readonly wrong?: Wrong
 }
 
-/** Why a document could not be changed. */
+/** The failure of a step at one document. */
 export interface Wrong {
   /** The declared path of the field at fault; absent for a migration. */
   readonly field?: string
   readonly reason: string
 }
 
-/** What a step makes of the properties of a document. */
+/** The result of a step for the properties of a document. */
 export interface FixedDocument extends Pick<Fixed, 'fields' | 'wrong'> {
   /** The document with its changes; the same object if it needs none. */
   readonly document: StoredDocument

@@ -148,7 +148,7 @@ function applySet(collection: Collection, { before, stored, set }: Setting): Sto
   const normalised = normaliseProperties(fields, given)
   const kept = pickWhere(declared, (name) => !changed.has(name))
   const after = { ...kept, ...normalised, _version: before._version + 1 } as StoredDocument
-  // What was wrong before is not judged.
+  // Properties that were wrong before the migration are not evaluated.
   const isRelevant = ({ path }: Fault): boolean => changed.has(toPointerParts(path)[0] ?? '')
   requireValid(collection.validate(readFields(after), { limit: 1, isRelevant }))
   return freezeDeep(after)

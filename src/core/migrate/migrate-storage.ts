@@ -10,7 +10,7 @@ import type { Migrations } from '../types.js'
 import { type MigrateStep, type Run, runSteps } from './run-steps.js'
 import { Turn } from './turn.js'
 
-/** What a run in a storage needs. */
+/** The input of a run in one storage. */
 export interface StorageRun extends Pick<Run, 'isDry' | 'isErasing' | 'signal' | 'onProgress' | 'onFailed'> {
   readonly service: Service
   readonly migrations: Migrations

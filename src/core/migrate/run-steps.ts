@@ -29,7 +29,7 @@ import { findLast, type RunStorage, TurnLost, type Walk, walk, walkAgain } from 
 /** The maximum number of `_id`s of documents that failed in one step. A migration stops at its place after so many. */
 const MAX_IDS = 1000
 
-/** What a run has done, or what a dry run would do, in one step. */
+/** The result of one step of a run, or of a dry run. */
 export interface MigrateStep {
   /** `<collection>.<field>`, or the name of a migration. */
   readonly name: string
@@ -57,7 +57,7 @@ export interface MigrateFailure extends Pick<MigrateStep, 'name' | 'collection'>
   readonly reason: string
 }
 
-/** What the steps of a run need. */
+/** The input of the steps of a run. */
 export interface Run {
   /** The storage by declared names. */
   readonly adapter: RunStorage

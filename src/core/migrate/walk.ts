@@ -20,7 +20,7 @@ export interface Stretch {
   readonly last: string
 }
 
-/** What a walk through a collection needs. */
+/** The input of a walk through a collection. */
 export interface Walk {
   readonly adapter: RunStorage
   readonly turn: Turn

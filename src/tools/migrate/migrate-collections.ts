@@ -3,6 +3,7 @@ import type { ServicePlan } from '../../core/config/plan.js'
 import { assembleService } from '../../core/create-service.js'
 import { migrateStorage } from '../../core/migrate/migrate-storage.js'
 import type { MigrateFailure, MigrateProgress, MigrateStep } from '../../core/migrate/run-steps.js'
+import { ANY, BOOLEAN, type Expectations, FUNCTION, requireOptions } from '../../core/options.js'
 import type { Service } from '../../core/request/call.js'
 import { UNHURRIED } from '../../core/request/deadline.js'
 import { createStore } from '../../core/request/store.js'
@@ -29,6 +30,17 @@ export interface MigrateOptions {
   readonly onProgress?: (progress: MigrateProgress) => void
   /** Called with each document that a step could not change. */
   readonly onFailed?: (failure: MigrateFailure) => void
+}
+
+/** The requirements for these options. The compiler of a service checks the code of migrations. */
+const OPTIONS: Expectations = {
+  migrations: ANY,
+  dryRun: BOOLEAN,
+  erase: BOOLEAN,
+  now: FUNCTION,
+  signal: [(value) => value instanceof AbortSignal, 'an AbortSignal'],
+  onProgress: FUNCTION,
+  onFailed: FUNCTION,
 }
 
 /** The result of a run. */
@@ -58,6 +70,7 @@ export async function migrateCollections(
   adapter: StorageAdapter,
   options: MigrateOptions = {},
 ): Promise<Migrated> {
+  requireOptions(options, OPTIONS)
   const { dryRun = false, erase = false, migrations = {}, signal = new AbortController().signal } = options
   const { onProgress = () => {}, onFailed = () => {} } = options
   const service = assemble(config, adapter, options)

@@ -186,7 +186,7 @@ async function judgeMigrations(
       failed.length === 0
         ? ''
         : `; it could not change ${countOf(failed.length)}: ${listIds({ count: failed.length, ids: failed }, MAX_IDS)}`
-    const message = `${JSON.stringify(name)} is not finished${left}: run collection-service migrate`
+    const message = `${JSON.stringify(name)} is not finished${left}: run collection-service migrate --migrations FOLDER`
     faults.push({ path: `/migrations/${i}`, message })
   }
   return faults

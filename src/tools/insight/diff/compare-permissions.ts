@@ -12,6 +12,7 @@ import { compileAmong } from '../compile.js'
 import { INSIGHT_OPTIONS, type InsightOptions } from '../options.js'
 import { grantsOf } from '../written-rules.js'
 import {
+  compareAccounts,
   compareStructure,
   followReading,
   type WrittenConfig,
@@ -32,6 +33,7 @@ import { areSameRules, keyOfMentions } from './model/rule-keys.js'
 import { bodyKey, callerKey } from './model/sources.js'
 import { haveSameSchema, keyOfSides, unite } from './model/unite.js'
 import { type CallerValues, createUniverses, fieldsOf, type Sides, type Universe } from './model/universe.js'
+import { alignPlans } from './names/align-plans.js'
 import { type Budget, spend, Undecided as UndecidedError } from './solver/budget.js'
 import { findModel, holdsFor } from './solver/find-model.js'
 import { createLogic, type Diagram, type Logic, NEVER } from './solver/logic.js'
@@ -358,13 +360,22 @@ export function comparePermissions(
   options: InsightOptions = {},
 ): readonly Difference[] {
   requireOptions(options, INSIGHT_OPTIONS)
-  const plans: Plans = {
+  const given: Plans = {
     before: compileAmong(before, options),
     after: compileAmong(after, options),
     authenticate: options.authenticate ?? false,
   }
-  requireHooks(plans, options)
-  const structure = compareStructure(plans, { before: readWritten(before), after: readWritten(after) })
+  requireHooks(given, options)
+  const aligned = alignPlans(given, options)
+  if (!aligned) return freezeDeep(compareAll(given, { before, after }))
+  const differences = compareAll(aligned.plans, aligned.written)
+  return freezeDeep([...differences.map(aligned.restore), ...compareAccounts(given)])
+}
+
+/** Compares two configurations in which a name means the same. */
+function compareAll(plans: Plans, given: { readonly before: unknown; readonly after: unknown }) {
+  const written = { before: readWritten(given.before), after: readWritten(given.after) }
+  const structure = compareStructure(plans, written)
   const names = new Set([...plans.before.collections.keys(), ...plans.after.collections.keys()])
   const alike = new Map<string, ReturnType<typeof compareCollection>>()
   const permissions = [...names].flatMap((name) => {
@@ -378,7 +389,7 @@ export function comparePermissions(
     const follows = isRead ? followReading(plans.after, name) : []
     return found.map((one) => finish(plans, one, name, follows))
   })
-  return freezeDeep([...permissions, ...structure])
+  return [...permissions, ...structure]
 }
 
 /** Checks the hooks. Throws `ConfigError` if they name collections or fields that neither configuration has. */

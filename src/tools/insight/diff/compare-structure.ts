@@ -137,13 +137,18 @@ function compareParts(
  */
 function schemaOf(collection: Collection | undefined): JsonObject | undefined {
   if (!collection) return undefined
-  const { name, storedName } = collection
   return {
-    ...(storedName === name ? {} : { stored: storedName }),
     schema: Object.fromEntries(collection.fields.map((field) => [field.name, definitionOf(field)])),
     additionalProperties: collection.additionalProperties,
     changes: collection.hasChanges,
   }
+}
+
+/** Returns a difference if the accounts are stored under another name, which no other collection can take over. */
+export function compareAccounts({ before, after }: Plans): readonly StructureDifference[] {
+  const [was, is] = [before, after].map(({ collections }) => collections.get(USERS)?.storedName)
+  if (was === undefined || is === undefined) return []
+  return compareParts('schema', `/collections/${USERS}/stored`, [was, is])
 }
 
 /** Returns a definition without the attributes that do not affect a request for one document. */

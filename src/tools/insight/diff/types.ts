@@ -20,16 +20,32 @@ export type DifferenceKind = 'widening' | 'narrowing' | 'changed'
 /** A caller in the form that `as()` accepts; `null` is an anonymous caller. */
 export type WitnessCaller = (JsonObject & { readonly id: string; readonly roles: readonly string[] }) | null
 
-/** A counterexample that can be run: the two configurations respond to its request differently. */
+/** The stored documents of a counterexample, by collection. */
+export type WitnessDocuments = { readonly [collection: string]: readonly JsonObject[] }
+
+/** The request of a counterexample. */
+export interface WitnessRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+  readonly path: string
+  readonly body?: JsonObject
+}
+
+/**
+ * A counterexample that can be run: the two configurations respond to its request differently. Where a field or a
+ * collection has another name in `after`, the names are those of `before`, and `after` has its own form of the same
+ * caller, documents or request.
+ */
 export interface Witness {
   readonly caller: WitnessCaller
+  /** The caller by the names of `after`; absent if that is the same. */
+  readonly callerAfter?: WitnessCaller
   /** The stored documents, by collection. In the collection of the request, the requested document comes first. */
-  readonly documents: { readonly [collection: string]: readonly JsonObject[] }
-  readonly request: {
-    readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
-    readonly path: string
-    readonly body?: JsonObject
-  }
+  readonly documents: WitnessDocuments
+  /** The stored documents by the names of `after`; absent if these are the same. */
+  readonly documentsAfter?: WitnessDocuments
+  readonly request: WitnessRequest
+  /** The request by the names of `after`; absent if that is the same. */
+  readonly requestAfter?: WitnessRequest
   /** The time of the request. */
   readonly now: string
 }
@@ -37,9 +53,10 @@ export interface Witness {
 /** A difference that a request for one document shows. */
 export interface PermissionDifference {
   readonly kind: DifferenceKind
+  /** The name of the collection in `after`, or in `before` if only `before` has it. */
   readonly collection: string
   readonly operation: DocumentOperation
-  /** The top-level names that differ; empty if the whole response differs. */
+  /** The top-level names that differ, as `after` has them; empty if the whole response differs. */
   readonly fields: readonly string[]
   /** The smallest set of roles that sees the difference; `null` if anonymous callers see it. */
   readonly roles: readonly string[] | null
@@ -53,7 +70,7 @@ export interface PermissionDifference {
 /** A difference of schemas, limits or `auth`. */
 export interface StructureDifference {
   readonly kind: 'schema' | 'limits' | 'auth'
-  /** The JSON pointer to the part that differs. */
+  /** The JSON pointer to the part that differs: in `after`, or in `before` if only `before` has it. */
   readonly pointer: string
   /** Absent if the part did not exist. */
   readonly before?: unknown

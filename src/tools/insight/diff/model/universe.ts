@@ -174,10 +174,10 @@ export function findUndeclared({ before, after }: Sides, rules: readonly Rule[])
     ...omit,
     ...set.keys(),
   ])
-  const undeclared = [...new Set(named)].filter((name) => !declared.has(name))
-  const other = ['another', 'another1', 'another2'].find(
-    (name) => !declared.has(name) && !named.includes(name),
-  )
+  const isFree = (name: string): boolean =>
+    !declared.has(name) && !before.reserved.has(name) && !after.reserved.has(name)
+  const undeclared = [...new Set(named)].filter(isFree)
+  const other = ['another', 'another1', 'another2'].find((name) => isFree(name) && !named.includes(name))
   return other === undefined ? undeclared : [...undeclared, other]
 }
 

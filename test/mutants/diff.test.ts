@@ -3,6 +3,7 @@ import { comparePermissions } from '../../src/tools/insight/diff/compare-permiss
 import { createRandom } from '../../src/tools/testing/adapter/fuzz/random.js'
 import { checkPair } from '../support/insight/check-pair.js'
 import { pairOf } from '../support/insight/pairs.js'
+import { checkRenamed } from '../support/insight/renamed-pair.js'
 import { choose } from './choose.js'
 import { fails } from './create-mutant.js'
 
@@ -23,6 +24,7 @@ const mutants: readonly (readonly [name: string, compare: Compare])[] = [
   ['owner is skipped', without('owner')],
   ['omit is forgotten', without('omit')],
   ['check is forgotten', without('check')],
+  ['stored names are forgotten', without('stored')],
   ['what widens is left out', (...all) => comparePermissions(...all).filter(isNoWidening)],
   [
     'hooks are forgotten',
@@ -38,6 +40,7 @@ async function checkPairs(compare: Compare): Promise<void> {
     // Of some, hooks fill what is required.
     const isFilled = number % 2 === 0
     await checkPair(pairOf(number, random), { random, triples: 80, byHandlers: false, isFilled, compare })
+    if (number % 10 === 0) await checkRenamed(pairOf(number, random), random, { byHandlers: false, compare })
   }
 }
 

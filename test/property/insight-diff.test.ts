@@ -5,6 +5,7 @@ import { createRandom } from '../../src/tools/testing/adapter/fuzz/random.js'
 import { checkPair } from '../support/insight/check-pair.js'
 import { countFilled } from '../support/insight/filled.js'
 import { pairOf } from '../support/insight/pairs.js'
+import { checkRenamed } from '../support/insight/renamed-pair.js'
 import { createTestService } from '../support/service.js'
 import { isLong, perRound, rounds, seedOf } from '../support/tier.js'
 
@@ -58,6 +59,15 @@ test('with hooks that fill what is required too', async () => {
   }
   expect(perRound(found, PAIRS / 4)).toBeGreaterThan(0.5)
   expect(perRound(filled, PAIRS / 4)).toBeGreaterThan(0.1)
+})
+
+test('a rename is no difference, and hides none', async () => {
+  let found = 0
+  for (let number = 0; number < PAIRS / 4; number++) {
+    const random = createRandom(seedOf(300_000 + number))
+    found += await checkRenamed(pairOf(number, random), random, { byHandlers: number % 10 === 0 })
+  }
+  expect(perRound(found, PAIRS / 4)).toBeGreaterThan(0.5)
 })
 
 /** Forty roles, each of which sees documents of its own; the last role's rule says `word`. */

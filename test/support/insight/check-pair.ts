@@ -133,7 +133,8 @@ export function findApart(operation: SmallOperation, was: SmallAnswer, is: Small
   })
 }
 
-const isAbout = (difference: PermissionDifference, { name, kind }: Apart): boolean =>
+/** Whether a difference is about what two answers do not have in common. */
+export const isAbout = (difference: PermissionDifference, { name, kind }: Apart): boolean =>
   (name === '' ? difference.fields.length === 0 : difference.fields.includes(name)) &&
   (kind === undefined || kind === difference.kind)
 

@@ -88,11 +88,29 @@ function whoOf(difference: Difference): string {
   return stale ? `${who}, with a document that could not be stored before` : who
 }
 
-const partsOf = ({ caller, documents, request: { method, path, body } }: Witness): readonly string[] => [
-  `${method} ${path}${body ? ` ${print(body)}` : ''}`,
-  `as ${caller ? print(caller) : 'an anonymous caller'}`,
-  ...Object.entries(documents).flatMap(([name, all]) => all.map((one) => `${name} contains ${print(one)}`)),
-]
+function partsOf(witness: Witness): readonly string[] {
+  const { caller, documents, request, callerAfter, documentsAfter, requestAfter } = witness
+  const later = [
+    ...(requestAfter ? [describeRequest(requestAfter)] : []),
+    ...(callerAfter === undefined ? [] : [describeCaller(callerAfter)]),
+    ...describeDocuments(documentsAfter ?? {}),
+  ]
+  return [
+    describeRequest(request),
+    describeCaller(caller),
+    ...describeDocuments(documents),
+    ...later.map((part) => `after: ${part}`),
+  ]
+}
+
+const describeRequest = ({ method, path, body }: Witness['request']): string =>
+  `${method} ${path}${body ? ` ${print(body)}` : ''}`
+
+const describeCaller = (caller: Witness['caller']): string =>
+  `as ${caller ? print(caller) : 'an anonymous caller'}`
+
+const describeDocuments = (documents: Witness['documents']): readonly string[] =>
+  Object.entries(documents).flatMap(([name, all]) => all.map((one) => `${name} contains ${print(one)}`))
 
 /** Prints a value as JSON with a space at each position where a line may be broken. */
 function print(value: unknown): string {

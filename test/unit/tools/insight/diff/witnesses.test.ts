@@ -1,18 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import {
-  type Config,
-  createMemoryAdapter,
-  type Hasher,
-  type ServiceOptions,
-} from '../../../../../src/index.js'
+import type { Config } from '../../../../../src/index.js'
 import {
   comparePermissions,
   type InsightOptions,
-  type PermissionDifference,
   type Witness,
 } from '../../../../../src/tools/insight/index.js'
-import { createTestService } from '../../../../support/service.js'
+import { runWitness } from '../../../../support/insight/run-witness.js'
 
 // CONTRACT.md §8, "Diff": the witness, run against both handlers, shows the difference
 
@@ -117,33 +111,6 @@ const accounts = (permissions: object): Json => ({
 const hasClaims = ({ caller }: Witness): boolean =>
   ['adminOf', 'worksIn', 'teams', 'founded', 'ofOrg', 'open', 'own'].some((name) => name in (caller ?? {}))
 
-const hasher: Hasher = { hash: async () => 'hashed', verify: async () => false }
-
-/** Runs a witness against both handlers; they must not answer alike. */
-async function run(pair: readonly Json[], one: PermissionDifference, options: InsightOptions): Promise<void> {
-  const { caller, documents, request, now } = one.witness
-  const host: ServiceOptions = options.authenticate ? { authenticate: () => null } : { deliver() {} }
-  const answers = pair.map(async (config) => {
-    const adapter = createMemoryAdapter({ documents })
-    const service = createTestService(config, { ...host, adapter, hasher, now: () => Date.parse(now) })
-    await service.handler.ready()
-    const { method, path, body } = request
-    const {
-      status,
-      headers,
-      body: answered,
-    } = await service.send(`${method} ${path}`, {
-      caller,
-      ...(body ? { body } : {}),
-    })
-    await service.handler.close()
-    const { _id, ...shown } = answered ?? {}
-    return { status, shown: status < 300 ? shown : shown.errors, ignored: headers.get('ignored-properties') }
-  })
-  const [was, is] = await Promise.all(answers)
-  expect(was, JSON.stringify(one)).not.toEqual(is)
-}
-
 const HOST: InsightOptions = { authenticate: true }
 
 describe('the witness of each difference can be run', () => {
@@ -203,7 +170,7 @@ describe('the witness of each difference can be run', () => {
     const found = differences.flatMap((one) => ('witness' in one && !hasClaims(one.witness) ? [one] : []))
     const fresh = found.filter(({ stale }) => !stale)
     expect(found.length).toBeGreaterThan(0)
-    for (const one of fresh) await run([before, after], one, options)
+    for (const one of fresh) await runWitness([before, after], one, options)
   })
 
   test('each right of the example for teams, taken away', async () => {
@@ -218,7 +185,7 @@ describe('the witness of each difference can be run', () => {
           Reflect.deleteProperty(Object(grant), operation)
         if (JSON.stringify(after.collections[name]?.permissions) === JSON.stringify(permissions)) continue
         for (const one of comparePermissions(before, after))
-          if ('witness' in one && !hasClaims(one.witness)) await run([before, after], one, {})
+          if ('witness' in one && !hasClaims(one.witness)) await runWitness([before, after], one, {})
           else kept.push(`${name} ${operation}`)
       }
     // Over the very documents that give the claims.
@@ -266,7 +233,7 @@ test.each<[what: string, before: Json, after: Json]>([
     const found = comparePermissions(before, after, HOST).flatMap((one) =>
       'witness' in one && one.operation === 'read' && !one.stale ? [one] : [],
     )
-    for (const one of found) if (!hasClaims(one.witness)) await run([before, after], one, HOST)
+    for (const one of found) if (!hasClaims(one.witness)) await runWitness([before, after], one, HOST)
     expect(found.length).toBeGreaterThan(0)
   },
 )

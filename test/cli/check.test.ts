@@ -13,6 +13,7 @@ import { createCollectionService, createMemoryAdapter, type StorageAdapter } fro
 import { parseArguments } from '../../src/tools/cli/arguments/parse-arguments.js'
 import { check } from '../../src/tools/cli/commands/check.js'
 import { checkData } from '../../src/tools/insight/index.js'
+import { migrateCollections } from '../../src/tools/migrate/index.js'
 import { createTestHasher } from '../../src/tools/testing/index.js'
 import { newSchema, usePostgres } from '../support/postgres.js'
 
@@ -108,6 +109,7 @@ const REPORT = {
     },
   ],
   leftUnique: [],
+  steps: [],
 }
 const NONE = { count: 0, ids: [] }
 const UNHURT = {
@@ -118,10 +120,12 @@ const UNHURT = {
   notUnique: [],
   misfits: [],
   leftUnique: [],
+  steps: [],
+  unfixed: [],
 }
 const EXPECTED = [
   { collection: 'users', ...UNHURT },
-  { collection: 'notes', ...REPORT },
+  { collection: 'notes', ...REPORT, unfixed: REPORT.misfits },
 ]
 
 /** Stores the documents under the configuration of before. */
@@ -349,5 +353,48 @@ describe('what is printed', () => {
     const old = await readFile(file)
     expect((await run(notes({ text }, { user: true }), '--data', file)).code).toBe(0)
     expect(await readFile(file)).toEqual(old)
+  })
+})
+
+test('pending steps are printed, and the exit code is then 1', async () => {
+  const file = newPath('.db')
+  const adapter = createSqliteAdapter({ file })
+  const open = { permissions: { user: { read: true } } }
+  const first = { collections: { notes: { ...open, schema: { text, at: { type: 'integer' } } } } }
+  const seed = { notes: [{ text: 'A' }, { text: 'b', at: 1 }] }
+  const service = createCollectionService(first, { ...adapter, seed } as never, {
+    logger: { warn() {}, error() {} },
+  })
+  await service.ready()
+  await service.close()
+  const schema = {
+    text: { ...text, lowercase: true },
+    at: { type: 'integer' },
+    lang: { ...text, required: true, fill: 'en' },
+  }
+  const config = { migrations: ['one'], collections: { notes: { ...open, schema } } }
+  const { code, printed } = await run(config, '--data', file)
+  expect(code).toBe(1)
+  for (const line of ['notes: lang', 'notes: text', 'The migration one', '--migrations FOLDER'])
+    expect(printed).toContain(line)
+  const { printed: json } = await run(config, '--data', file, '--format', 'json')
+  expect(JSON.parse(json)).toMatchObject({
+    migrations: [{ name: 'one', failed: { count: 0, ids: [] } }],
+    documents: [
+      {
+        steps: [
+          { field: 'lang', kind: 'fill', count: 2 },
+          { field: 'text', kind: 'form' },
+        ],
+      },
+    ],
+  })
+  const { printed: table } = await run(config, '--data', file, '--format', 'markdown')
+  expect(table).toContain('- The migration one is not finished')
+  await migrateCollections(config, createSqliteAdapter({ file }), {
+    migrations: { one: { collections: { notes: () => undefined } } },
+  })
+  expect(await run(config, '--data', file)).toMatchObject({
+    printed: expect.not.stringContaining('run collection-service migrate'),
   })
 })

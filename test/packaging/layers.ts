@@ -284,6 +284,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
   ],
   migrate: [
     'errors',
+    'options',
     'types',
     'json',
     'filter',

@@ -11,6 +11,7 @@ export {
   type StoredMisfit,
   type StoredReport,
 } from './check/data/check-data.js'
+export { checkMigrations, type PendingMigration, type PendingStep } from './check/data/pending-steps.js'
 export type { Finding } from './check/finding.js'
 export { comparePermissions } from './diff/compare-permissions.js'
 export { type DifferenceFormat, describeDifferences } from './diff/describe-differences.js'

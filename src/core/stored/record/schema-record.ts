@@ -129,7 +129,7 @@ const NO_RECORD: SchemaRecord = {
 export const readRecord = async (store: Store): Promise<SchemaRecord | undefined> =>
   parseRecord(await store.own(SCHEMA).first(isId(SCHEMA)))
 
-/** Parses the document of the record. */
+/** Returns the record that a stored document contains; `undefined` if there is none. */
 export function parseRecord(document: StoredDocument | undefined): SchemaRecord | undefined {
   const text = document && readOwn(document, 'record')
   if (typeof text !== 'string') return undefined

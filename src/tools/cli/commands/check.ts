@@ -1,16 +1,19 @@
 import { checkConfig } from '../../insight/check/check-config.js'
 import { checkSeed } from '../../insight/check/check-seed.js'
 import { checkData, type StoredReport } from '../../insight/check/data/check-data.js'
+import { checkMigrations, type PendingMigration } from '../../insight/check/data/pending-steps.js'
 import type { Finding } from '../../insight/check/finding.js'
 import {
   isSuited,
   printFindings,
   printFindingsAsMarkdown,
+  printMigrations,
   printReports,
   printReportsAsMarkdown,
 } from '../../insight/check/print-findings.js'
 import type { InsightOptions } from '../../insight/options.js'
 import { toJsonText } from '../../insight/text/json-text.js'
+import { WIDTH, wrap } from '../../insight/text/layout.js'
 import { coloured, plain } from '../../insight/text/paint.js'
 import type { ArgumentsOf } from '../arguments/commands.js'
 import { isModule } from '../config-name.js'
@@ -35,15 +38,19 @@ export async function check(args: ArgumentsOf<'check'>, terminal: Terminal): Pro
     const findings = checkConfig(input, options)
     const isReadable = !findings.some(({ code }) => code === 'invalid_json')
     const isSound = !findings.some(({ level }) => level === 'error')
-    const reports =
+    const { reports, migrations = [] } =
       storage && isSound
-        ? await readExisting(storage, (documents) => checkData(parse(input), documents, options))
-        : undefined
+        ? await readExisting(storage, async (documents) => ({
+            reports: await checkData(parse(input), documents, options),
+            migrations: await checkMigrations(parse(input), documents, options),
+          }))
+        : {}
     const seeded = seed !== undefined && isSound ? await readSeedFindings(seed, input, options) : undefined
-    for (const line of linesOf(args, terminal, { findings, reports, seeded })) terminal.print(line)
+    for (const line of linesOf(args, terminal, { findings, reports, migrations, seeded }))
+      terminal.print(line)
     if (!isReadable) return 2
     const isHarmless = [...findings, ...(seeded ?? [])].every(({ level }) => level === 'note')
-    return isHarmless && (reports ?? []).every(isSuited) ? 0 : 1
+    return isHarmless && migrations.length === 0 && (reports ?? []).every(isSuited) ? 0 : 1
   } catch (thrown) {
     if (!(thrown instanceof FileError) && !(thrown instanceof StorageError)) throw thrown
     terminal.complain(thrown.message)
@@ -69,6 +76,8 @@ async function readSeedFindings(
 interface CheckResult {
   readonly findings: readonly Finding[]
   readonly reports: readonly StoredReport[] | undefined
+  /** The migrations that are not finished in the storage. */
+  readonly migrations: readonly PendingMigration[]
   /** The findings about the seed, if one was checked. */
   readonly seeded: readonly Finding[] | undefined
 }
@@ -76,10 +85,10 @@ interface CheckResult {
 const linesOf = (
   { config, format, storage, seed }: ArgumentsOf<'check'>,
   { isColoured = false }: Terminal,
-  { findings, reports, seeded }: CheckResult,
+  { findings, reports, migrations, seeded }: CheckResult,
 ): readonly string[] => {
   const paint = isColoured ? coloured : plain
-  const hasMisfits = !(reports ?? []).every(isSuited)
+  const hasMisfits = migrations.length > 0 || !(reports ?? []).every(isSuited)
   /** Prints findings, but never that there are none above stored documents that do not fit. */
   const unlessMisleading = (found: readonly Finding[], lines: readonly string[]): readonly string[] =>
     found.length === 0 && hasMisfits ? [] : lines
@@ -91,7 +100,11 @@ const linesOf = (
     case 'json':
       return [
         toJsonText(
-          { findings, ...(seeded ? { seed: seeded } : {}), ...(reports ? { documents: reports } : {}) },
+          {
+            findings,
+            ...(seeded ? { seed: seeded } : {}),
+            ...(reports ? { documents: reports, migrations } : {}),
+          },
           2,
         ),
       ]
@@ -100,12 +113,14 @@ const linesOf = (
         unlessMisleading(findings, printFindingsAsMarkdown(findings, config)),
         seeded ? unlessMisleading(seeded, printFindingsAsMarkdown(seeded, seed ?? '')) : unseeded,
         reports ? printReportsAsMarkdown(reports) : unread,
+        printMigrations(migrations).map((line) => `- ${line}`),
       )
     case 'text':
       return join(
         unlessMisleading(findings, printFindings(findings, config, paint)),
         seeded ? unlessMisleading(seeded, printFindings(seeded, seed ?? '', paint)) : unseeded,
         reports ? printReports(reports, paint) : unread,
+        printMigrations(migrations).flatMap((line) => wrap(line, WIDTH)),
       )
     default:
       return format satisfies never

@@ -5,6 +5,7 @@ import { toCode } from '../text/markdown.js'
 import type { Colour, Paint } from '../text/paint.js'
 import type { Level } from './codes.js'
 import type { StoredCount, StoredReport } from './data/check-data.js'
+import type { PendingMigration, PendingStep } from './data/pending-steps.js'
 import type { Finding } from './finding.js'
 
 const COLOURS: { readonly [level in Level]: Colour } = { error: 'red', warning: 'yellow', note: 'cyan' }
@@ -66,11 +67,26 @@ const rowOf = (report: StoredReport): readonly string[] => [
   countTwins(report),
 ]
 
+const MIGRATE = 'run collection-service migrate'
+
+const KINDS: { readonly [kind in PendingStep['kind']]: string } = {
+  fill: 'needs its value of fill',
+  form: 'needs its normal form',
+}
+
+/** Returns a line for each migration that is not finished. */
+export const printMigrations = (migrations: readonly PendingMigration[]): readonly string[] =>
+  migrations.map(({ name, failed }) => {
+    const tried = failed.count === 0 ? '' : `; it failed for ${failed.count}: ${listIds(failed)}`
+    return `The migration ${name} is not finished${tried}: ${MIGRATE} --migrations FOLDER`
+  })
+
 /** Returns a line for each kind of affected documents in a collection, with the first ids, and for each left index. */
 const describeAffected = (report: StoredReport): readonly string[] => {
-  const { collection, misfits, unreadable, notUnique, leftUnique } = report
+  const { collection, steps, unfixed, unreadable, notUnique, leftUnique } = report
   const named: readonly (readonly [string, StoredCount])[] = [
-    ...misfits.map((misfit) => [describeMisfit(misfit), misfit] as const),
+    ...steps.map((step) => [`${step.field} ${KINDS[step.kind]}: ${MIGRATE}`, step] as const),
+    ...unfixed.map((misfit) => [describeMisfit(misfit), misfit] as const),
     ['unreadable', unreadable],
     ...notUnique.map((twins) => [`not unique (${twins.fields.join(', ')})`, twins] as const),
   ]
@@ -93,6 +109,6 @@ export const printReportsAsMarkdown = (reports: readonly StoredReport[]): readon
   return [...layOutMarkdown(HEAD, reports.map(rowOf)), ...(lines.length > 0 ? ['', ...lines] : [])]
 }
 
-/** Whether all documents of a collection fit the configuration, and no index of another configuration is left. */
-export const isSuited = ({ invalid, cut, unreadable, notUnique, leftUnique }: StoredReport): boolean =>
-  invalid.count + cut.count + unreadable.count + notUnique.length + leftUnique.length === 0
+/** Whether all documents of a collection fit the configuration, and no step or index of another one is left. */
+export const isSuited = ({ invalid, cut, steps, unreadable, notUnique, leftUnique }: StoredReport): boolean =>
+  invalid.count + cut.count + steps.length + unreadable.count + notUnique.length + leftUnique.length === 0

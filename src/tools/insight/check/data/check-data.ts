@@ -14,12 +14,18 @@ import type {
   MaybePromise,
   StoredDocument,
 } from '../../../../core/storage.js'
-import { createMisfitCounter, MAX_IDS, UNDECLARED } from '../../../../core/stored/misfits.js'
+import {
+  type CountedMisfit,
+  createMisfitCounter,
+  MAX_IDS,
+  UNDECLARED,
+} from '../../../../core/stored/misfits.js'
 import { leftOf, storedPlan, storedReader } from '../../../../core/stored/names/renamed-storage.js'
 import { compileForInsight } from '../../compile.js'
 import type { InsightOptions } from '../../options.js'
 import { variablesIn } from '../satisfy.js'
 import { type CheckScope, createScope, type LocatedRule } from '../scope.js'
+import { createStepCounter, type PendingStep } from './pending-steps.js'
 
 /** The documents that have the same values as another document in the fields of a unique index. */
 export interface Twins {
@@ -197,6 +203,10 @@ export interface StoredReport {
   readonly cut: StoredCount
   /** What is invalid or cut: one element for each field and error. */
   readonly misfits: readonly StoredMisfit[]
+  /** The steps of `migrate` that documents need: fill, then normal form, each by field. */
+  readonly steps: readonly PendingStep[]
+  /** What is invalid or cut, and would be after these steps too. */
+  readonly unfixed: readonly StoredMisfit[]
   /** Documents that no rule lets anyone read, in a collection that has read rules. */
   readonly unreadable: StoredCount
   /** For each unique index with duplicate values: the documents that share these values. */
@@ -245,6 +255,8 @@ async function checkCollection(
   const isUnreadable = compileUnreadable(scope, collection)
   const finders = collection.storage.indexes.filter(({ unique }) => unique).map(createTwinFinder)
   const counter = createMisfitCounter(collection)
+  const unfixed = createMisfitCounter(collection)
+  const steps = createStepCounter(collection)
   const [invalid, cut, unreadable] = [createCounter(), createCounter(), createCounter()]
   let documents = 0
   for await (const page of readPages(storage, collection)) {
@@ -253,6 +265,8 @@ async function checkCollection(
       const errors = await counter.note(document)
       if ([...errors].some((error) => error !== UNDECLARED)) invalid.add(document)
       if (errors.has(UNDECLARED)) cut.add(document)
+      const fixed = steps.apply(document)
+      if (errors.size > 0 || fixed !== document) await unfixed.note(fixed)
       if (isUnreadable(document)) unreadable.add(document)
       for (const { note } of finders) note(document)
     }
@@ -262,6 +276,9 @@ async function checkCollection(
     for await (const page of readPages(storage, collection))
       for (const document of page) for (const { confirm } of suspicious) confirm(document)
   }
+  const misfits = counter.result()
+  const isRenamed = ({ field, error }: CountedMisfit): boolean =>
+    misfits.some((one) => one.field === field && one.error === error && one.renamed !== undefined)
   const notUnique = suspicious
     .map(({ result }) => result())
     .filter(({ count, isLeast }) => count > 0 || isLeast)
@@ -271,10 +288,17 @@ async function checkCollection(
     notUnique,
     invalid: invalid.result(),
     cut: cut.result(),
-    misfits: counter.result().map(({ pointer, ...misfit }) => misfit),
+    misfits: misfits.map(withoutPointer),
+    steps: steps.result(),
+    unfixed: unfixed.result().map((one) => withoutPointer(isRenamed(one) ? one : withoutRenamed(one))),
     unreadable: unreadable.result(),
   }
 }
+
+const withoutPointer = ({ pointer, ...misfit }: CountedMisfit): StoredMisfit => misfit
+
+/** A counter of some documents does not know whether others have the field that may be the new name. */
+const withoutRenamed = ({ renamed, ...misfit }: CountedMisfit): CountedMisfit => misfit
 
 /** Yields all documents of a collection in pages, in the order of `_id`. */
 async function* readPages(

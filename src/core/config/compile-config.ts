@@ -113,7 +113,8 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
     limits,
     migrations: config.migrations ?? [],
   }
-  for (const [name, message] of findTwins(known.migrations, []))
+  const sure = known.migrations.filter((_, i) => !isUnsure(`/migrations/${i}`))
+  for (const [name, message] of findTwins(sure, []))
     report.at('migrations').at(known.migrations.indexOf(name)).fault(message)
   const log = compileLog(config, known, options.hasLog ?? true, report.at('collections'))
   const plan = { ...known, log }

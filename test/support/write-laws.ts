@@ -33,6 +33,8 @@ export interface Side {
   readonly ask: (request: WriteRequest) => Promise<Answer>
   readonly reset: () => Promise<void>
   readonly read: () => Promise<Store>
+  /** Opens a stream of changes. */
+  readonly watch: (path: string) => Promise<Response>
   readonly close: () => Promise<void>
 }
 
@@ -101,6 +103,7 @@ export async function openSide(
       )
       return { people, things, ...Object.fromEntries(rest.map((one, i) => [names[i + 2], one])) }
     },
+    watch: async (path) => asCaller(new Request(`http://service.test${path}`)),
     close: () => handler.close(),
   }
 }

@@ -58,6 +58,16 @@ export function startWorker(limit?: string): Worker {
 /** A process with a consumer, whose tasks are in `consumer-worker.mjs`. */
 export const startConsumer = (): Worker => startProcess(process.execPath, [fileOf('consumer-worker.mjs')])
 
+/**
+ * A process that migrates, whose task is in `migrate-worker.mjs`. `isHasty`: its clock is faster, so that the turn of a killed
+ * one ends in less than half a second; it then has no patience with a file to which many write.
+ */
+export const startMigrator = (isHasty = false): Worker =>
+  startProcess(process.execPath, [
+    ...(isHasty ? ['--import', new URL('short-waits.mjs', import.meta.url).href] : []),
+    fileOf('migrate-worker.mjs'),
+  ])
+
 function startProcess(command: string, args: readonly string[]): Worker {
   const child = spawn(command, args, {
     env: { ...process.env, NODE_ENV: 'test', NODE_OPTIONS: '' },

@@ -5,7 +5,7 @@ import { compilePath, thaw } from '../json/own-properties.js'
 import type { Slice } from '../slices.js'
 import type { Aggregated, AggregateQuery, GroupPart, Key } from '../storage.js'
 import type { JsonObject } from '../types.js'
-import { Groups, toPartial } from './groups.js'
+import { type Group, Groups, toPartial } from './groups.js'
 import { startOf } from './intervals.js'
 
 /** The parts of a query that a fold needs. */
@@ -55,8 +55,15 @@ export function createFold<T>(query: FoldQuery, read: ItemReaders<T>): Fold<T> {
   const hasExtremes = measures.map(({ takes }) => takes.some((take) => take !== 'sum'))
   const key: Key[] = by.map(() => null)
   const steps = STEPS.item + STEPS.value * (by.length + measures.length)
+  // Without `by` there is one group, and finding it costs as much as adding to a sum.
+  let whole: Group | undefined
+  const find = (): Group => {
+    if (by.length > 0) return groups.find(key)
+    whole ??= groups.find(key)
+    return whole
+  }
   const count = (item: T, slice: Slice): void => {
-    const group = groups.find(key)
+    const group = find()
     group.count += 1
     for (let i = 0; i < measures.length; i++) {
       const value = read.measures[i]?.(item)

@@ -20,6 +20,9 @@ const WRITTEN = [
   '1e22',
   '-0.0',
   '123456789.1234567890123',
+  // Not whole, but the nearest double is.
+  '9007199254740993.5',
+  '2.000',
 ]
 
 test('are rounded to doubles before they are summed, whatever the settings of the session are', async () => {
@@ -36,28 +39,31 @@ test('are rounded to doubles before they are summed, whatever the settings of th
       String(i),
       `{"_id":"${i}","_version":1,"n":${number},"at":"2026-01-01T23:30:00.000Z"}`,
     ])
-  const field = { path: 'n', type: 'number', each: false } as const
   const at = { path: 'at', type: 'timestamp', each: false } as const
-  const aggregated = await adapter.aggregate?.('numbers', {
-    filter: everything,
-    by: [{ field: at, shown: everything, cut: 'day' }],
-    measures: [{ field, shown: everything, takes: ['sum', 'min', 'max'] }],
-    limit: 10,
-    characters: 1000,
-  })
-  const [group] = aggregated?.groups ?? []
-  expect(group?.key).toEqual(['2026-01-01T00:00:00.000Z'])
-  const [expected, actual] = [new ExactSum(), new ExactSum()]
-  for (const number of WRITTEN) expected.add(Number(number))
-  actual.addDecimal(group?.sums[0]?.decimal ?? '', group?.sums[0]?.values ?? 0)
-  expect([actual.sum(), actual.average()]).toEqual([expected.sum(), expected.average()])
-  // Beside greater numbers, a rounded sum would hide small differences.
-  expected.add(-1e22)
-  expected.add(-Number('12345678901234567890'))
-  actual.addDecimal('-1e22', 1)
-  actual.addDecimal(String(-Number('12345678901234567890')), 1)
-  expect(actual.sum()).toBe(expected.sum())
-  expect([group?.min[0], group?.max[0]]).toEqual([0, 1e22])
+  for (const type of ['number', 'integer'] as const) {
+    const field = { path: 'n', type, each: false } as const
+    const aggregated = await adapter.aggregate?.('numbers', {
+      filter: everything,
+      by: [{ field: at, shown: everything, cut: 'day' }],
+      measures: [{ field, shown: everything, takes: ['sum', 'min', 'max'] }],
+      limit: 10,
+      characters: 1000,
+    })
+    const [group] = aggregated?.groups ?? []
+    expect(group?.key).toEqual(['2026-01-01T00:00:00.000Z'])
+    const [expected, actual] = [new ExactSum(), new ExactSum()]
+    const doubles = WRITTEN.map(Number).filter((number) => type === 'number' || Number.isInteger(number))
+    for (const number of doubles) expected.add(number)
+    actual.addDecimal(group?.sums[0]?.decimal ?? '', group?.sums[0]?.values ?? 0)
+    expect([actual.sum(), actual.average()]).toEqual([expected.sum(), expected.average()])
+    // Beside greater numbers, a rounded sum would hide small differences.
+    expected.add(-1e22)
+    expected.add(-Number('12345678901234567890'))
+    actual.addDecimal('-1e22', 1)
+    actual.addDecimal(String(-Number('12345678901234567890')), 1)
+    expect(actual.sum()).toBe(expected.sum())
+    expect([group?.min[0], group?.max[0]]).toEqual([0, 1e22])
+  }
   await adapter.close()
 })
 

@@ -24,7 +24,7 @@ const TIMESTAMP = `'^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-
  * Builds an expression that converts a `jsonb` to a declared type, and is NULL if the `jsonb` has another type. The
  * type is checked before the cast.
  */
-function typed(type: ValueType, json: string): string {
+export function typed(type: ValueType, json: string): string {
   const text = `(${json} #>> '{}') COLLATE "C"`
   const number = `(${json})::float8`
   const when = (kind: string, value: string): string =>

@@ -1,7 +1,7 @@
 import { foldDocuments } from '../../../core/aggregates/fold.js'
 import { INTERVALS } from '../../../core/aggregates/intervals.js'
 import { isComparable } from '../../../core/filter/compare.js'
-import { type FieldRef, type Filter, isEverything, isNothing } from '../../../core/filter/filter.js'
+import { type FieldRef, type Filter, ID, isEverything, isNothing } from '../../../core/filter/filter.js'
 import { whenReady } from '../../../core/promises.js'
 import { endless, forEachSliced, inSlices } from '../../../core/slices.js'
 import type {
@@ -16,12 +16,12 @@ import type {
   StorageAdapter,
 } from '../../../core/storage.js'
 import { compileCondition } from '../../sql/compile-condition.js'
-import type { Bind, CompileOptions, SqlDialect } from '../../sql/dialect.js'
+import type { Bind, CompileOptions } from '../../sql/dialect.js'
 import { isShort } from '../../sql/read/is-short.js'
 import type { FilteredStatement } from '../../sql/statements.js'
 import type { RunStatement } from '../connection/session.js'
 import { inTransaction } from '../connection/transaction.js'
-import { elementsAt, jsonAt, valueOfElement } from '../values.js'
+import { elementsAt, jsonAt, typed, valueOfElement } from '../values.js'
 import { FEW, findOptions, type ReadSource, read, readInCore } from './reads.js'
 
 /** The number of groups that are fetched together. */
@@ -202,20 +202,26 @@ function writeGroups(
     isExact &&= condition.isExact
     return condition.sql
   }
+  const columns = nameColumns(query)
   const statement = statements.select(collection, query.filter, options, (from, bind) => {
     const keys = by.map(
-      (part, i) => `${writeKey(part, dialect, (filter) => shownIn(filter, bind), bind)} AS k${i}`,
+      (part, i) => `${writeKey(part, columns, (filter) => shownIn(filter, bind), bind)} AS k${i}`,
     )
     const values = measures.flatMap((measure, i) => {
       const shown = isEverything(measure.shown) ? undefined : shownIn(measure.shown, bind)
-      return writeValues(measure, dialect, shown).map(([name, sql]) => `${sql} AS ${name}${i}`)
+      return writeValues(measure, columns, shown).map(([name, sql]) => `${sql} AS ${name}${i}`)
     })
     const arrays = by.flatMap((part) =>
       part.field.each ? writeElements(part, (filter) => shownIn(filter, bind)) : [],
     )
-    const columns = [...keys, ...values].join(', ') || '1 AS one'
-    const some = documents === undefined ? '' : dialect.limit(0, documents, bind)
-    const rows = `SELECT ${columns} FROM (SELECT _id, document ${from}${some}) AS found${arrays.join('')}`
+    const some = documents === undefined ? ONCE : dialect.limit(0, documents, bind)
+    const found = `SELECT ${['_id, document', ...columns.values].join(', ')} ${from}${some}`
+    const numbered =
+      columns.numbers.length === 0
+        ? found
+        : `SELECT *, ${columns.numbers.join(', ')} FROM (${found}) AS found${ONCE}`
+    const selected = [...keys, ...values].join(', ') || '1 AS one'
+    const rows = `SELECT ${selected} FROM (${numbered}) AS found${arrays.join('')}${ONCE}`
     const key = by.map((_, i) => `k${i}`)
     const characters = by.flatMap(({ field, cut }, i) =>
       isText(field) && typeof cut !== 'object' ? `coalesce(length(k${i}), 0)` : [],
@@ -236,16 +242,49 @@ const isText = ({ type }: FieldRef): boolean => type === 'string' || type === 't
 /** Gives a text the order of code points, whatever the database's own order is. */
 const collated = (field: FieldRef, sql: string): string => (isText(field) ? `(${sql}) COLLATE "C"` : sql)
 
+/**
+ * Ends a subquery whose columns are evaluated once for each row. Without it, PostgreSQL would evaluate an expression as
+ * often as the enclosing query names its column, and each time search the document again.
+ */
+const ONCE = ' OFFSET 0'
+
+/** The columns with the values of documents, which the expressions of keys and measures name. */
+interface ValueColumns {
+  /** Columns with the `jsonb` of a field. */
+  readonly values: readonly string[]
+  /** Columns with a number of the `jsonb`, which is NULL if it is no number. */
+  readonly numbers: readonly string[]
+  /** Builds the expression of the value of a field. */
+  readonly readValue: (field: FieldRef) => string
+  /** Returns the name of the column with the number of a field that a measure sums. */
+  readonly readNumber: (field: FieldRef) => string
+}
+
+/** Names the columns for the fields of a query: one for each path. */
+function nameColumns({ by, measures }: AggregateQuery): ValueColumns {
+  const fields = [...by, ...measures].map(({ field }) => field)
+  const paths = [...new Set(fields.filter(({ each }) => !each).map(({ path }) => path))]
+  const summed = measures.filter(({ takes }) => takes.includes('sum'))
+  const places = [...new Set(summed.map(({ field }) => paths.indexOf(field.path)))]
+  const placeOf = ({ path }: FieldRef): number => paths.indexOf(path)
+  return {
+    values: paths.map((path, i) => `${jsonAt(path)} AS j${i}`),
+    numbers: places.map((i) => `CASE jsonb_typeof(j${i}) WHEN 'number' THEN j${i}::numeric END AS d${i}`),
+    readValue: (field) => (field.path === ID.path ? '_id' : typed(field.type, `j${placeOf(field)}`)),
+    readNumber: (field) => `d${placeOf(field)}`,
+  }
+}
+
 /** Builds the expression of a part of the key. The key of edges is the place of the edge. */
 function writeKey(
   { field, shown, cut }: GroupPart,
-  dialect: SqlDialect,
+  { readValue }: ValueColumns,
   shownIn: (filter: Filter) => string,
   bind: Bind,
 ): string {
   // The condition `shown` of an array decides about the rows of its elements.
   if (field.each) return collated(field, 'keys.value')
-  const value = collated(field, dialect.value(field))
+  const value = collated(field, readValue(field))
   const cutValue = (): string => {
     if (cut === 'value') return value
     if (typeof cut === 'object') return `nullif(width_bucket(${value}, ${bind(cut)}), 0)`
@@ -273,24 +312,26 @@ const PLAIN = { whole: 1e9, places: 6 }
  */
 function writeValues(
   { field, takes }: Measure,
-  dialect: SqlDialect,
+  { readValue, readNumber }: ValueColumns,
   shown: string | undefined,
 ): readonly (readonly [name: 'n' | 'v', sql: string])[] {
   const when = (sql: string): string => (shown === undefined ? sql : `CASE WHEN ${shown} THEN ${sql} END`)
   if (!isComparable(field.type)) throw new Error(`a measure cannot be of type ${field.type}`)
-  const value = collated(field, dialect.value(field))
   const columns: [name: 'n' | 'v', sql: string][] = []
   if (takes.includes('sum')) {
-    const number = `(${jsonAt(field.path)})::numeric`
-    const isPlain = `scale(${number}) <= ${PLAIN.places} AND abs(${number}) < ${PLAIN.whole}`
+    const number = readNumber(field)
+    const double = `${number}::float8`
+    const whole = (sql: string, result: string): string =>
+      field.type === 'integer' ? `CASE WHEN trunc(${sql}) = ${sql} THEN ${result} END` : result
+    const isPlain = `scale(${number}) <= ${PLAIN.places} AND ${number} > -${PLAIN.whole} AND ${number} < ${PLAIN.whole}`
     columns.push([
       'n',
       when(
-        `CASE WHEN ${value} IS NOT NULL THEN CASE WHEN ${isPlain} THEN ${number} ELSE ${value}::text::numeric END END`,
+        `CASE WHEN ${isPlain} THEN ${whole(number, number)} ELSE ${whole(double, `${double}::text::numeric`)} END`,
       ),
     ])
   }
-  if (takes.some((take) => take !== 'sum')) columns.push(['v', when(value)])
+  if (takes.some((take) => take !== 'sum')) columns.push(['v', when(collated(field, readValue(field)))])
   return columns
 }
 

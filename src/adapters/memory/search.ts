@@ -1,6 +1,7 @@
 import { foldDocuments } from '../../core/aggregates/fold.js'
 import { type CompareItems, compileDocumentOrder, findPlace } from '../../core/filter/compare.js'
-import { compileJudge, type Judge } from '../../core/filter/matches.js'
+import { isEverything } from '../../core/filter/filter.js'
+import { compileJudge } from '../../core/filter/matches.js'
 import { CACHES } from '../../core/kept/caches.js'
 import { whenReady } from '../../core/promises.js'
 import { inOneSlice, inSlices, type Slices, sortSliced, untilDone } from '../../core/slices.js'
@@ -116,7 +117,7 @@ function walk(
   slices: Slices,
   take: (document: StoredDocument) => boolean,
 ): MaybePromise<void> {
-  const judges = rests.map(compileJudge)
+  const judges = rests.map((rest) => (isEverything(rest) ? undefined : compileJudge(rest)))
   // Comparing by reference suffices, because until the next write all indexes contain the same object for a document.
   const taken = new Set<StoredDocument>()
   const isNew = (document: StoredDocument): boolean => taken.size < taken.add(document).size
@@ -135,7 +136,8 @@ function walk(
   return untilDone(slices, () => {
     for (let document = judged ?? cursor.next(); document; document = cursor.next()) {
       slices.left -= candidates.steps
-      const verdict = (judges[cursor.way] as Judge)(document, slices)
+      const judge = judges[cursor.way]
+      const verdict = judge ? judge(document, slices) : true
       judged = verdict === undefined ? document : undefined
       if (judged) return pause()
       place += 1

@@ -55,21 +55,27 @@ export function createFold<T>(query: FoldQuery, read: ItemReaders<T>): Fold<T> {
   const hasExtremes = measures.map(({ takes }) => takes.some((take) => take !== 'sum'))
   const key: Key[] = by.map(() => null)
   const steps = STEPS.item + STEPS.value * (by.length + measures.length)
-  // Without `by` there is one group, and finding it costs as much as adding to a sum.
-  let whole: Group | undefined
-  const find = (): Group => {
-    if (by.length > 0) return groups.find(key)
-    whole ??= groups.find(key)
-    return whole
-  }
-  const count = (item: T, slice: Slice): void => {
-    const group = find()
+  const count = (group: Group, item: T, slice: Slice): void => {
     group.count += 1
     for (let i = 0; i < measures.length; i++) {
       const value = read.measures[i]?.(item)
       if (!holds[i]?.(value)) continue
       group.sums[i]?.add(value as number)
       if (hasExtremes[i]) groups.take(group, i, { min: value as Scalar, max: value as Scalar }, slice)
+    }
+  }
+  const finish = (): Aggregated => ({ groups: groups.all.map(toPartial), isCut: groups.isBeyond(query) })
+  if (by.length === 0) {
+    // Finding the only group would cost as much as adding to a sum.
+    let whole: Group | undefined
+    return {
+      add(item, slice) {
+        slice.left -= steps
+        whole ??= groups.find(key)
+        count(whole, item, slice)
+        return !groups.isBeyond(query)
+      },
+      finish,
     }
   }
   return {
@@ -84,16 +90,16 @@ export function createFold<T>(query: FoldQuery, read: ItemReaders<T>): Fold<T> {
           place = i
         } else key[i] = cut
       }
-      if (!several) count(item, slice)
+      if (!several) count(groups.find(key), item, slice)
       else
         for (const one of several) {
           slice.left -= steps
           key[place] = one
-          count(item, slice)
+          count(groups.find(key), item, slice)
         }
       return !groups.isBeyond(query)
     },
-    finish: () => ({ groups: groups.all.map(toPartial), isCut: groups.isBeyond(query) }),
+    finish,
   }
 }
 

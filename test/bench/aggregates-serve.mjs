@@ -25,7 +25,7 @@ const config = {
       },
       permissions: open,
     },
-    counters: { schema: { n: { type: 'integer' } }, permissions: open },
+    counters: { schema: { n: { type: 'integer', index: true } }, permissions: open },
   },
 }
 const handler = createCollectionService(config, adapter, {

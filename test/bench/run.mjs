@@ -6,6 +6,7 @@ const BENCHMARKS = [
   'hashing',
   'logged',
   'memory',
+  'migrate',
   'processes',
   'real',
   'requests',

@@ -4,14 +4,9 @@ export { checkConfig } from './check/check-config.js'
 export { checkSeed } from './check/check-seed.js'
 export type { FindingCode, Level } from './check/codes.js'
 export type { Twins } from './check/data/check-data.js'
-export {
-  checkData,
-  type StoredCount,
-  type StoredDocuments,
-  type StoredMisfit,
-  type StoredReport,
-} from './check/data/check-data.js'
+export { checkData, type StoredMisfit, type StoredReport } from './check/data/check-data.js'
 export { checkMigrations, type PendingMigration, type PendingStep } from './check/data/pending-steps.js'
+export type { StoredCount, StoredDocuments } from './check/data/stored-documents.js'
 export type { Finding } from './check/finding.js'
 export { comparePermissions } from './diff/compare-permissions.js'
 export { type DifferenceFormat, describeDifferences } from './diff/describe-differences.js'

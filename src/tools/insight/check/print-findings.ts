@@ -4,8 +4,9 @@ import { layOut, layOutMarkdown, WIDTH, wrap } from '../text/layout.js'
 import { toCode } from '../text/markdown.js'
 import type { Colour, Paint } from '../text/paint.js'
 import type { Level } from './codes.js'
-import type { StoredCount, StoredReport } from './data/check-data.js'
+import type { StoredReport } from './data/check-data.js'
 import type { PendingMigration, PendingStep } from './data/pending-steps.js'
+import type { StoredCount } from './data/stored-documents.js'
 import type { Finding } from './finding.js'
 
 const COLOURS: { readonly [level in Level]: Colour } = { error: 'red', warning: 'yellow', note: 'cyan' }

@@ -5,15 +5,7 @@ import { compileField } from '../../../../core/filter/compare.js'
 import { compileFilter, type Predicate } from '../../../../core/filter/matches.js'
 import { OWNER } from '../../../../core/permissions/grants.js'
 import { buildCondition, isOperator } from '../../../../core/query/condition.js'
-import type {
-  CollectionPlan,
-  IndexPlan,
-  LeftIndex,
-  Listed,
-  ListQuery,
-  MaybePromise,
-  StoredDocument,
-} from '../../../../core/storage.js'
+import type { IndexPlan, LeftIndex, StoredDocument } from '../../../../core/storage.js'
 import {
   type CountedMisfit,
   createMisfitCounter,
@@ -26,6 +18,7 @@ import type { InsightOptions } from '../../options.js'
 import { variablesIn } from '../satisfy.js'
 import { type CheckScope, createScope, type LocatedRule } from '../scope.js'
 import { createStepCounter, type PendingStep } from './pending-steps.js'
+import type { StoredCount, StoredDocuments } from './stored-documents.js'
 
 /** The documents that have the same values as another document in the fields of a unique index. */
 export interface Twins {
@@ -165,20 +158,6 @@ function compileDemand(demand: Demand, { paths }: Collection): Predicate {
   return operator === '$ne' || operator === '$nin' || (Array.isArray(operand) && operand.includes(null))
     ? ANY
     : compileFilter({ kind: 'present', field: field.ref })
-}
-
-/** A source of stored documents: an open adapter, or any object with this method. */
-export interface StoredDocuments {
-  list(collection: string, query: ListQuery): MaybePromise<Listed>
-  /** See `StorageAdapter`. Without it, no report has `leftUnique`. */
-  leftUnique?(plans: readonly CollectionPlan[]): MaybePromise<readonly LeftIndex[]>
-}
-
-/** The number of affected documents in a collection. */
-export interface StoredCount {
-  readonly count: number
-  /** The first `_id`s of these documents, at most five. */
-  readonly ids: readonly string[]
 }
 
 /** A way in which documents do not fit the schema. It contains no values. */

@@ -10,7 +10,7 @@ import { Progress } from '../../../../core/stored/record/progress.js'
 import { parseRecord, SCHEMA } from '../../../../core/stored/record/schema-record.js'
 import { compileAmong } from '../../compile.js'
 import type { InsightOptions } from '../../options.js'
-import type { StoredCount, StoredDocuments } from './check-data.js'
+import type { StoredCount, StoredDocuments } from './stored-documents.js'
 
 /** A step of `migrate` that stored documents of a collection need (CONTRACT.md §7, "Migrating"). */
 export interface PendingStep extends StoredCount {

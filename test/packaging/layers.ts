@@ -286,6 +286,7 @@ export const LAYERS: { readonly [layer: string]: readonly string[] } = {
     'errors',
     'options',
     'types',
+    'infer',
     'json',
     'filter',
     'storage',

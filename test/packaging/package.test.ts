@@ -45,6 +45,7 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
   './insight': [
     'checkConfig',
     'checkData',
+    'checkMigrations',
     'checkSeed',
     'comparePermissions',
     'describeApi',
@@ -54,7 +55,7 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
   ],
   './page': ['createPage'],
   './transfer': ['TransferError', 'dump', 'load'],
-  './migrate': ['migrateCollections'],
+  './migrate': ['defineMigration', 'migrateCollections'],
 }
 
 const specifierOf = (subpath: string): string => `collection-service${subpath.slice(1)}`

@@ -1,7 +1,6 @@
 import { foldDocuments } from '../../core/aggregates/fold.js'
 import { type CompareItems, compileDocumentOrder, findPlace } from '../../core/filter/compare.js'
-import { isEverything } from '../../core/filter/filter.js'
-import { compileJudge } from '../../core/filter/matches.js'
+import { compileJudge, type Judge } from '../../core/filter/matches.js'
 import { CACHES } from '../../core/kept/caches.js'
 import { whenReady } from '../../core/promises.js'
 import { inOneSlice, inSlices, type Slices, sortSliced, untilDone } from '../../core/slices.js'
@@ -117,7 +116,7 @@ function walk(
   slices: Slices,
   take: (document: StoredDocument) => boolean,
 ): MaybePromise<void> {
-  const judges = rests.map((rest) => (isEverything(rest) ? undefined : compileJudge(rest)))
+  const judges = rests.map(compileJudge)
   // Comparing by reference suffices, because until the next write all indexes contain the same object for a document.
   const taken = new Set<StoredDocument>()
   const isNew = (document: StoredDocument): boolean => taken.size < taken.add(document).size
@@ -136,8 +135,7 @@ function walk(
   return untilDone(slices, () => {
     for (let document = judged ?? cursor.next(); document; document = cursor.next()) {
       slices.left -= candidates.steps
-      const judge = judges[cursor.way]
-      const verdict = judge ? judge(document, slices) : true
+      const verdict = (judges[cursor.way] as Judge)(document, slices)
       judged = verdict === undefined ? document : undefined
       if (judged) return pause()
       place += 1

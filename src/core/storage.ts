@@ -94,6 +94,8 @@ export type Listed = readonly StoredDocument[] & { readonly rest?: readonly stri
  * One step of a `write`, on the collection `in`. Documents may be frozen, so an adapter that adds properties copies
  * them first.
  *
+ * - `replace`: a write may replace a document several times, also with the version that it has. Only the last document
+ *   is ever visible, and the log has one change.
  * - `remove`: if `expect` is given, exactly this number of documents must match.
  * - `require`: a document with this `_id` must exist when the write takes effect. If `version` or `where` is given, it
  *   must have this version and match this filter. If an earlier step changes the document, its new state counts.

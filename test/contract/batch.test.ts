@@ -131,24 +131,26 @@ describe.each(storages)('a batch, in %s,', (_, create) => {
     const service = await open(create(), {
       teams: [{ _id: idOf(1), name: 'stored' }],
       members: [{ _id: idOf(3), role: 'admin' }],
+      plans: [{ _id: idOf(6) }],
     })
     const before = [post('/teams', { name: 'new' }), post('/plans', { team: idOf(1) })]
-    const sent = await run(service, ...before, last, post('/teams', {}))
+    const sent = await run(service, ...before, last, get(`/plans/${idOf(6)}`))
     expect(refusalOf(sent)).toEqual(refusal)
     for (const { path } of sent.body.errors ?? []) expect(path).toMatch(/^\/operations\/2\/body/)
-    expect([await storedIn(service, 'teams'), await storedIn(service, 'plans')]).toEqual([1, 0])
+    expect([await storedIn(service, 'teams'), await storedIn(service, 'plans')]).toEqual([1, 1])
   })
 
-  test('answers for the first operation that is refused, though only the storage knows of it', async () => {
+  test('answers for the first operation that is refused, then for the first whose condition is not met', async () => {
     const service = await open(create(), { teams: [{ _id: idOf(1), name: 'stored' }] })
-    const taken = post('/teams', { name: 'stored' })
-    expect(
-      refusalOf(await run(service, post('/plans', { team: idOf(1) }), taken, post('/teams', {}))),
-    ).toEqual([409, 'unique_violation', 1])
-    const inUse = await run(service, post('/plans', { team: idOf(1) }), remove(TEAM), post('/teams', {}))
-    expect(refusalOf(inUse)).toEqual([409, 'reference_in_use', 1])
+    const [plan, taken] = [post('/plans', { team: idOf(1) }), post('/teams', { name: 'stored' })]
+    const invalid = post('/teams', {})
+    expect(refusalOf(await run(service, plan, taken, invalid))).toEqual([400, 'validation_failed', 2])
+    expect(refusalOf(await run(service, plan, remove(TEAM), invalid))).toEqual([400, 'validation_failed', 2])
+    expect(refusalOf(await run(service, plan, remove(TEAM)))).toEqual([409, 'reference_in_use', 1])
+    expect(refusalOf(await run(service, taken, plan, remove(TEAM)))).toEqual([409, 'reference_in_use', 2])
+    expect(refusalOf(await run(service, taken, plan, taken))).toEqual([409, 'unique_violation', 0])
     // A document that is created under its `_id` for the second time.
-    const twice = await run(service, claim(TEAM, { name: 'x' }), post('/teams', {}))
+    const twice = await run(service, claim(TEAM, { name: 'x' }), invalid)
     expect(refusalOf(twice)).toEqual([412, 'precondition_failed', 0])
   })
 
@@ -316,13 +318,167 @@ describe.each(storages)('while others write, a batch in %s', (_, create) => {
       post('/teams', { name: 'x' }),
       patch(TEAM, { size: 1 }),
     )
-    expect(refusalOf(sent)).toEqual([400, 'validation_failed', 0])
+    expect(refusalOf(sent)).toEqual([404, 'not_found', 2])
   })
 
   test('needs its references as they were read', async () => {
     const service = await openUnder(1, grow)
     const sent = await run(service, post('/members', { team: idOf(1), role: 'guest' }), get(TEAM))
     expect(sent.body.results[1].body.size).toBe(7)
+  })
+})
+
+const whole = {
+  collections: {
+    cards: {
+      schema: {
+        place: { type: 'integer', unique: true },
+        name: { type: 'string' },
+        next: { type: 'reference', collection: 'cards' },
+        code: { type: 'string' },
+        shelf: { type: 'integer' },
+        secret: { type: 'reference', collection: 'secrets' },
+      },
+      indexes: [{ fields: ['shelf', 'code'], unique: true }],
+      permissions: { user: true },
+    },
+    heads: {
+      schema: { first: { type: 'reference', collection: 'nodes', required: true } },
+      permissions: { user: true },
+    },
+    nodes: {
+      schema: { head: { type: 'reference', collection: 'heads', required: true } },
+      permissions: { user: true },
+    },
+    secrets: {
+      schema: { text: { type: 'string' } },
+      permissions: { user: { create: true }, owner: { delete: true } },
+    },
+  },
+}
+
+describe.each(storages)('the conditions of a batch, in %s,', (_, create) => {
+  const at = (n: number) => `/cards/${idOf(n)}`
+  const head = `/heads/${idOf(11)}`
+  const node = `/nodes/${idOf(12)}`
+  const cycle = [claim(head, { first: idOf(12) }), claim(node, { head: idOf(11) })]
+  const openCards = (places: readonly number[]) =>
+    open(create(), { cards: places.map((place, i) => ({ _id: idOf(i + 1), place })) }, { config: whole })
+  const places = (service: TestService) => service.list('/cards?sort[_id]=1', 'place', { caller: ann })
+
+  test('let two documents exchange unique values', async () => {
+    const service = await openCards([1, 2])
+    const sent = await run(service, patch(at(1), { place: 2 }), get(at(1)), patch(at(2), { place: 1 }))
+    expect(statuses(sent)).toEqual([200, 200, 200])
+    expect(sent.body.results[1].body.place).toBe(2)
+    expect(await places(service)).toEqual([2, 1])
+  })
+
+  test('let documents move along, in a circle, and to the place of a deleted or moved one', async () => {
+    const service = await openCards([1, 2, 3])
+    const move = (...to: readonly number[]) => to.map((place, i) => patch(at(i + 1), { place }))
+    expect(statuses(await run(service, ...move(2, 3, 4)))).toEqual([200, 200, 200])
+    expect(statuses(await run(service, ...move(3, 4, 2)))).toEqual([200, 200, 200])
+    expect(await places(service)).toEqual([3, 4, 2])
+    const moved = [claim(at(4), { place: 3 }), patch(at(1), { place: 4 }), remove(at(2))]
+    expect(statuses(await run(service, ...moved))).toEqual([201, 200, 204])
+    expect(await places(service)).toEqual([4, 2, 3])
+  })
+
+  test('let documents exchange the values of several indexes at once', async () => {
+    const cards = [1, 2, 3].map((n) => ({ _id: idOf(n), place: n, shelf: 1, code: `c${n}` }))
+    const service = await open(create(), { cards }, { config: whole })
+    const sent = await run(
+      service,
+      patch(at(1), { place: 2, code: 'c3' }),
+      patch(at(2), { place: 3, code: 'c1' }),
+      patch(at(3), { place: 1, code: 'c2' }),
+    )
+    expect(statuses(sent)).toEqual([200, 200, 200])
+    expect(await places(service)).toEqual([2, 3, 1])
+  })
+
+  test('let documents refer to each other, and go together', async () => {
+    const service = await open(create(), {}, { config: whole })
+    expect(statuses(await run(service, ...cycle))).toEqual([201, 201])
+    expect(refusalOf(await run(service, remove(head)))).toEqual([409, 'reference_in_use', 0])
+    expect(statuses(await run(service, remove(head), remove(node)))).toEqual([204, 204])
+    expect([await storedIn(service, 'heads'), await storedIn(service, 'nodes')]).toEqual([0, 0])
+  })
+
+  test('let a document that others need be replaced under its _id', async () => {
+    const service = await open(create(), {}, { config: whole })
+    await run(service, ...cycle)
+    expect(statuses(await run(service, remove(head), ...cycle.slice(0, 1)))).toEqual([204, 201])
+  })
+
+  test.each<[what: string, operations: readonly Json[], refusal: readonly unknown[], path: string]>([
+    [
+      'a value that two documents keep',
+      [patch(at(1), { place: 2 }), get(at(2))],
+      [409, 'unique_violation', 0],
+      '/operations/0/body/place',
+    ],
+    [
+      'the later of two documents with one value',
+      [patch(at(1), { place: 7 }), patch(at(2), { place: 7 })],
+      [409, 'unique_violation', 1],
+      '/operations/1/body/place',
+    ],
+    [
+      'the last write of a document',
+      [patch(at(1), { place: 7 }), patch(at(2), { place: 7 }), patch(at(1), { name: 'x' })],
+      [409, 'unique_violation', 2],
+      '/operations/2/body/place',
+    ],
+    [
+      'a reference whose target never comes',
+      [patch(at(1), { next: idOf(8) }), claim(at(9), { place: 9 })],
+      [400, 'validation_failed', 0],
+      '/operations/0/body/next',
+    ],
+    [
+      'a reference to a document that is deleted before',
+      [remove(at(2)), patch(at(1), { next: idOf(2) })],
+      [400, 'validation_failed', 1],
+      '/operations/1/body/next',
+    ],
+    [
+      'a reference whose target comes, but may not be read',
+      [patch(at(1), { secret: idOf(7) }), claim(`/secrets/${idOf(7)}`, { text: 'x' })],
+      [400, 'validation_failed', 0],
+      '/operations/0/body/secret',
+    ],
+  ])('name %s', async (_what, operations, refusal, path) => {
+    const service = await openCards([1, 2])
+    const sent = await run(service, ...operations)
+    expect(refusalOf(sent)).toEqual(refusal)
+    expect(Object.keys(faultsOf(sent))).toEqual([path])
+    expect(await places(service)).toEqual([1, 2])
+  })
+
+  test('name a delete after the reference that it breaks', async () => {
+    const service = await openCards([1, 2])
+    const sent = await run(service, patch(at(1), { next: idOf(2) }), remove(at(2)))
+    expect(refusalOf(sent)).toEqual([409, 'reference_in_use', 1])
+  })
+
+  test('leave one change of each document in the log', async () => {
+    const adapter = create()
+    const cards = [1, 2].map((place) => ({ _id: idOf(place), place }))
+    const config = {
+      ...whole,
+      collections: { ...whole.collections, cards: { ...whole.collections.cards, changes: true } },
+    }
+    const service = await open(adapter, { cards }, { config })
+    const after = (await adapter.changes?.(null, { limit: 1 }))?.position ?? null
+    await run(service, patch(at(1), { place: 2 }), patch(at(2), { place: 1 }))
+    const { changes = [] } = (await adapter.changes?.(after, { limit: 10 })) ?? {}
+    expect(changes.map(({ id, before, after }) => [id, before?.place, after?.place])).toEqual([
+      [idOf(1), 1, 2],
+      [idOf(2), 2, 1],
+    ])
+    expect(new Set(changes.map(({ write }) => write)).size).toBe(1)
   })
 })
 

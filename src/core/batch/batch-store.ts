@@ -1,20 +1,28 @@
 import { bounds } from '../bounds.js'
-import { compileDocumentOrder, type OrderKey } from '../filter/compare.js'
+import { compileDocumentOrder, compileField, type OrderKey } from '../filter/compare.js'
 import { and, everything, type Filter, isId, not, or } from '../filter/filter.js'
 import { compileFilter } from '../filter/matches.js'
 import { pickOwn } from '../json/own-properties.js'
 import { isUuid } from '../json/uuid.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
-import { whenReady } from '../promises.js'
+import { inTurn, whenReady } from '../promises.js'
 import { type ByteBudget, boundBytes } from '../request/byte-budget.js'
 import { readByIds } from '../request/read-by-ids.js'
-import type { Attempt, WriteFailure } from '../request/store/attempt.js'
-import { type Reader, refuseTaken, type Store, type StoreQuery } from '../request/store.js'
+import type {
+  Attempt,
+  Deferred,
+  DocumentName,
+  Leaving,
+  Refusable,
+  WriteFailure,
+} from '../request/store/attempt.js'
+import { idOf, type Reader, refuseTaken, type Store, type StoreQuery } from '../request/store.js'
 import { addSteps, endless } from '../slices.js'
-import type { Listed, StoredDocument, WriteStep } from '../storage.js'
+import type { CollectionPlan, IndexPlan, Listed, StoredDocument, WriteStep } from '../storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
 import type { Conditions } from './conditions.js'
-import { type FindStored, idsIn, type PendingAgreement, PendingWrites } from './pending-writes.js'
+import { compileUnique, orderWrites, type Standing, stepToRemove, type UniqueValues } from './order-writes.js'
+import { type FindStored, idsIn, type PendingWrite, PendingWrites, type Written } from './pending-writes.js'
 
 /**
  * Creates a hold, which keeps the documents of a list in memory up to a number of bytes, counted roughly, and only the
@@ -180,6 +188,30 @@ const STEPS_AN_AGREEMENT = 20
 /** Converts the error of an operation to the error of the whole write. */
 type BlameOperation = (operation: number, thrown: unknown) => unknown
 
+/** A condition that the state after the pending writes does not meet: the operation at fault, and its error. */
+export interface Broken {
+  readonly operation: number
+  readonly thrown: unknown
+}
+
+/** The conditions on referring documents that a pending write has left. */
+type Left = Leaving & { readonly write: PendingWrite }
+
+/** The steps of all pending writes. The last ones are those of `left`. */
+export interface PlannedSteps {
+  readonly steps: readonly WriteStep[]
+  readonly left: readonly Left[]
+}
+
+/** The parts of the plans of collections that a batch needs. */
+type Plans = ReadonlyMap<string, { readonly storage: Pick<CollectionPlan, 'indexes'> }>
+
+/** The references that pending writes have given to a document. */
+interface Given {
+  readonly names: DocumentName[]
+  readonly deferred: Deferred[]
+}
+
 /**
  * The state of the storage for an operation of a batch, or a hook: after the pending writes of earlier operations.
  * Documents that were read by `_id` are cached. If one of them has changed since then, the write that relies on it
@@ -192,6 +224,7 @@ export class BatchStore implements Store {
   readonly #base: Store
   readonly #budget: ByteBudget
   readonly #reads: ReadBudget
+  readonly #plans: Plans
   readonly #conditions: Conditions | undefined
   /** The readable documents that were read, by collection and `_id`. */
   readonly #known = new Map<string, Map<string, StoredDocument>>()
@@ -204,8 +237,9 @@ export class BatchStore implements Store {
   #work = 0
 
   /** Everything that is read is recorded in `conditions`, so that the write can require that it is unchanged. */
-  constructor(base: Store, budget: ByteBudget, conditions?: Conditions) {
+  constructor(base: Store, budget: ByteBudget, plans: Plans, conditions?: Conditions) {
     this.#base = base
+    this.#plans = plans
     this.#budget = budget
     this.#reads = new ReadBudget(budget)
     this.#conditions = conditions
@@ -226,16 +260,113 @@ export class BatchStore implements Store {
     this.#isOver = true
   }
 
-  /** Lets the operation whose step failed throw its error. If there is none, the write is evaluated again. */
-  async refuse(failure: WriteFailure, blame: BlameOperation): Promise<void> {
-    const write = this.pending.writeOf(failure.step)
+  /**
+   * Lets the operation at fault throw its error: the last one that wrote the document whose step failed, or, if two
+   * documents have the same unique values, the later of their last ones. If no operation is at fault, returns, so that
+   * the write is evaluated again.
+   */
+  async refuse(planned: PlannedSteps, failure: WriteFailure, blame: BlameOperation): Promise<void> {
+    const write = this.#findBlamed(planned, failure)
     if (!write) return
     this.rewind(write.operation)
     try {
-      await (write.refuse ?? refuseTaken)({ ...failure, step: failure.step - write.start })
+      await (write.attempt.refuse ?? refuseTaken)(failure)
     } catch (thrown) {
       throw blame(write.operation, thrown)
     }
+  }
+
+  #findBlamed(
+    { steps, left }: PlannedSteps,
+    { step: place, reason, fields = [] }: WriteFailure,
+  ): PendingWrite | undefined {
+    const leaving = left[place - (steps.length - left.length)]
+    if (leaving) return leaving.isRestricting ? leaving.write : undefined
+    const step = steps[place]
+    const id = step && idOf(step)
+    const written = id === undefined ? undefined : this.pending.lastOf(step?.in ?? '', id)
+    if (!step || !written?.document || reason !== 'unique') return undefined
+    let { write } = written
+    for (const { fields: columns, readKey } of this.#uniqueIn(step.in)) {
+      if (columns.map(({ path }) => path).join() !== fields.join()) continue
+      const key = readKey(written.document)
+      for (const other of this.pending.collections.get(step.in)?.documents.values() ?? [])
+        if (other.document && readKey(other.document) === key && other.write.place > write.place)
+          write = other.write
+    }
+    return write
+  }
+
+  #uniqueIn(collection: string): readonly UniqueValues[] {
+    return compileUnique(this.#plans.get(collection)?.storage.indexes ?? [])
+  }
+
+  /**
+   * Plans the steps of all pending writes: what the storage must still have, the documents in an order in which unique
+   * values become free before others take them, and the conditions on documents that refer to deleted ones.
+   */
+  planSteps(): MaybePromise<PlannedSteps> {
+    const exchanging = [...this.pending.collections].filter(([name, { documents }]) =>
+      mayExchange(this.#plans.get(name)?.storage.indexes ?? [], documents),
+    )
+    const stored = new Map<string, ReadonlyMap<string, StoredDocument>>()
+    const reading = inTurn(exchanging, ([name, { documents }]) =>
+      whenReady(this.#findStored(name, documents), (found) => {
+        stored.set(name, found)
+      }),
+    )
+    return whenReady(reading, () => this.#plan(stored))
+  }
+
+  /** Returns the replaced documents as they are stored. */
+  #findStored(
+    collection: string,
+    documents: ReadonlyMap<string, Written>,
+  ): MaybePromise<ReadonlyMap<string, StoredDocument>> {
+    const known = entryOf(this.#known, collection)
+    const unknown = [...documents].flatMap(([id, { first }]) =>
+      'replace' in first && !known.has(id) ? [id] : [],
+    )
+    if (unknown.length === 0) return known
+    return whenReady(
+      this.#learn(collection, unknown, UNRESTRICTED),
+      (learned) => new Map([...known, ...learned]),
+    )
+  }
+
+  #plan(stored: ReadonlyMap<string, ReadonlyMap<string, StoredDocument>>): PlannedSteps {
+    const steps: WriteStep[] = []
+    for (const step of this.pending.required)
+      if (!('require' in step && this.#conditions?.isRequired(step.in, step.require))) steps.push(step)
+    const searches: WriteStep[] = []
+    for (const [name, { documents, removed }] of this.pending.collections) {
+      const standing: Standing[] = []
+      const others: string[] = []
+      for (const [id, written] of documents) {
+        if (isStanding(written)) standing.push(written)
+        const { document, first } = written
+        if (document !== null && !('remove' in first)) continue
+        const step = stepToRemove(id, written)
+        if (step) steps.push(step)
+        else if ('remove' in first) others.push(id)
+      }
+      if (others.length > 0) steps.push({ in: name, remove: or(others.map(isId)) })
+      const before = stored.get(name)
+      const unique = before ? this.#uniqueIn(name) : NONE_UNIQUE
+      for (const step of orderWrites(standing, unique, (id) => before?.get(id))) steps.push(step)
+      // The searches come last, so that they see all concurrent writes that a change of a document excludes. What they
+      // remove of the written documents is already known.
+      const kept = standing.length > 0 && removed.length > 0 ? [not(or([...documents.keys()].map(isId)))] : []
+      for (const { filter } of removed) searches.push({ in: name, remove: and([filter, ...kept]) })
+    }
+    const left = this.pending.writes.flatMap((write): readonly Left[] =>
+      write.attempt.leave
+        ? write.attempt.leave(this.pending.isStanding).map((leaving) => ({ ...leaving, write }))
+        : NONE_LEFT,
+    )
+    for (const step of searches) steps.push(step)
+    for (const { step } of left) steps.push(step)
+    return { steps, left }
   }
 
   read(access: ReadAccess, use: 'show' | 'compare' = 'show'): Reader {
@@ -273,15 +404,136 @@ export class BatchStore implements Store {
   }
 
   /**
-   * Finds the first agreement of operation `since` or a later one that the state after the pending writes does not meet.
-   * If a later operation changes a document of an earlier agreement, it has an agreement of its own.
+   * Finds the first condition of operation `since` or a later one that the state after the pending writes does not meet:
+   * unique values, references and deletes in the order of operations, then agreements. A condition between two documents
+   * is one of the later operation of the two, so if a later operation breaks the condition of an earlier one, it has a
+   * condition of its own.
    */
-  async findBroken(since: number): Promise<PendingAgreement | undefined> {
-    const { agreements } = this.pending
-    addSteps(agreements.length * STEPS_AN_AGREEMENT)
-    for (const agreement of agreements)
-      if (agreement.operation >= since && !(await this.#meets(agreement.step))) return agreement
+  async findBroken(since: number): Promise<Broken | undefined> {
+    const { agreements, writes } = this.pending
+    addSteps((agreements.length + writes.length) * STEPS_AN_AGREEMENT)
+    const given = this.#collectGiven()
+    for (const write of writes) {
+      if (write.operation < since) continue
+      for await (const failure of this.#findUnmet(write, given)) {
+        try {
+          await (write.attempt.refuse ?? refuseTaken)(failure)
+        } catch (thrown) {
+          return { operation: write.operation, thrown }
+        }
+      }
+    }
+    for (const { operation, step, refuse } of agreements)
+      if (operation >= since && !(await this.#meets(step))) return { operation, thrown: refuse?.() }
     return undefined
+  }
+
+  /** Returns the references that the pending writes have given, by the document that has them. */
+  #collectGiven(): ReadonlyMap<string, Given> {
+    const all = new Map<string, Given>()
+    for (const { attempt } of this.pending.writes) {
+      const { steps, deferred = [] } = attempt
+      const names = steps.flatMap((step) =>
+        'require' in step && step.version === undefined ? [{ collection: step.in, id: step.require }] : [],
+      )
+      if (names.length + deferred.length === 0) continue
+      for (const step of steps) {
+        const document = documentIn(step)
+        if (!document) continue
+        const key = `${step.in}/${document._id}`
+        const given = all.get(key) ?? { names: [], deferred: [] }
+        all.set(key, given)
+        given.names.push(...names)
+        given.deferred.push(...deferred)
+      }
+    }
+    return all
+  }
+
+  /** Finds the conditions of a write that the state after the pending writes does not meet. */
+  async *#findUnmet(
+    write: PendingWrite,
+    given: ReadonlyMap<string, Given>,
+  ): AsyncGenerator<Refusable, void, undefined> {
+    const { steps, leave } = write.attempt
+    for (const [place, step] of steps.entries()) {
+      const id = documentIn(step)?._id
+      const last = id === undefined ? undefined : this.pending.lastOf(step.in, id)
+      if (!last?.document || last.write !== write) continue
+      const { document } = last
+      const unmet = { ok: false, step: place, isSettled: true } as const
+      const fields = await this.#findTaken(step.in, document, write)
+      if (fields) yield { ...unmet, reason: 'unique', fields }
+      const targets = await this.#findLacking(given.get(`${step.in}/${document._id}`) ?? NONE_GIVEN, write)
+      if (targets.length > 0) yield { ...unmet, reason: 'missing', targets }
+    }
+    for (const leaving of leave?.(this.pending.isStanding) ?? [])
+      if (leaving.isRestricting && (await this.#isReferred(leaving, write, given)))
+        yield { ok: false, step: steps.length, reason: 'found', isSettled: true }
+  }
+
+  /** Finds the fields of a unique index whose values a document shares with one that no later write has written. */
+  async #findTaken(
+    collection: string,
+    document: StoredDocument,
+    write: PendingWrite,
+  ): Promise<readonly string[] | undefined> {
+    for (const { fields } of this.#uniqueIn(collection)) {
+      const values = fields.map((field): Filter | undefined => {
+        const value = compileField(field)(document)
+        return value === undefined ? undefined : { kind: 'eq', field, value }
+      })
+      if (!values.every((value) => value !== undefined)) continue
+      const later = this.#writtenAfter(collection, write)
+      const filter = and([...values, not(or([document._id, ...later].map(isId)))])
+      if (await this.own(collection).first(filter)) return fields.map(({ path }) => path)
+    }
+    return undefined
+  }
+
+  /**
+   * Returns the referenced documents that do not exist, or that the writer may not refer to, except those that a later
+   * write has removed: then that write is at fault.
+   */
+  async #findLacking({ names, deferred }: Given, { place }: PendingWrite): Promise<readonly DocumentName[]> {
+    const lacking: DocumentName[] = []
+    const asked = new Map<string, string[]>()
+    for (const { collection, id } of names) asked.set(collection, [...(asked.get(collection) ?? []), id])
+    for (const [collection, ids] of asked) {
+      const found = new Set((await this.find(collection, ids, UNRESTRICTED)).map(({ _id }) => _id))
+      for (const id of ids) if (!found.has(id)) lacking.push({ collection, id })
+    }
+    for (const { collection, ids, findAllowed } of deferred) {
+      const allowed = await findAllowed()
+      for (const id of ids) if (!allowed?.has(id)) lacking.push({ collection, id })
+    }
+    return lacking.filter(({ collection, id }) => {
+      const last = this.pending.lastOf(collection, id)
+      return last?.document !== null || last.write.place <= place
+    })
+  }
+
+  /** Whether a document refers to a deleted one. Documents that a later write has made refer to it do not count. */
+  async #isReferred(
+    { step, gone }: Leaving,
+    write: PendingWrite,
+    given: ReadonlyMap<string, Given>,
+  ): Promise<boolean> {
+    const refers = (id: string): boolean => {
+      const { names, deferred } = given.get(`${step.in}/${id}`) ?? NONE_GIVEN
+      const ids = [...names.map((name) => name.id), ...deferred.flatMap((one) => [...one.ids])]
+      return ids.some((one) => gone.includes(one))
+    }
+    const later = this.#writtenAfter(step.in, write).filter(refers)
+    const filter = later.length > 0 ? and([step.refuse, not(or(later.map(isId)))]) : step.refuse
+    return (await this.own(step.in).first(filter)) !== undefined
+  }
+
+  /** Returns the `_id`s of the documents whose last write comes after a write. */
+  #writtenAfter(collection: string, { place }: PendingWrite): readonly string[] {
+    return [...(this.pending.collections.get(collection)?.documents ?? [])].flatMap(([id, { write }]) =>
+      write.place > place ? [id] : [],
+    )
   }
 
   async #meets(step: WriteStep | undefined): Promise<boolean> {
@@ -297,10 +549,10 @@ export class BatchStore implements Store {
   write<T>(attempt: () => MaybePromise<Attempt<T>>): MaybePromise<T> {
     return whenReady(attempt(), (write) => {
       for (const step of write.steps) {
-        const document = 'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
+        const document = documentIn(step)
         if (document) this.#work += this.#budget.take(document)
       }
-      if (write.steps.length > 0) this.pending.add(this.operation, write)
+      if (write.steps.length > 0 || write.leave) this.pending.add(this.operation, write)
       return write.behind ? write.behind().then(() => write.done) : write.done
     })
   }
@@ -442,6 +694,22 @@ export class BatchStore implements Store {
     })
   }
 }
+
+const documentIn = (step: WriteStep): StoredDocument | undefined =>
+  'insert' in step ? step.insert : 'replace' in step ? step.replace : undefined
+
+const isStanding = (written: Written): written is Standing => written.document !== null
+
+/** Whether a written document may take a unique value that another one gives up. */
+function mayExchange(indexes: readonly IndexPlan[], documents: ReadonlyMap<string, Written>): boolean {
+  if (documents.size < 2 || !indexes.some(({ unique }) => unique)) return false
+  for (const { document, first } of documents.values()) if (document && 'replace' in first) return true
+  return false
+}
+
+const NONE_UNIQUE: readonly UniqueValues[] = []
+const NONE_LEFT: readonly Left[] = []
+const NONE_GIVEN: Given = { names: [], deferred: [] }
 
 async function takeAll<T>(batches: AsyncIterable<T>, take: (batch: T) => void): Promise<void> {
   for await (const batch of batches) take(batch)

@@ -62,6 +62,11 @@ export class Conditions {
     if (!versions.has(_id)) versions.set(_id, _version)
   }
 
+  /** Whether a document is already required in the version that was read first. */
+  isRequired(collection: string, id: string): boolean {
+    return this.#versions.get(collection)?.has(id) ?? false
+  }
+
   /** Whether a filter selects documents only by `_id`, and all these documents are already required. */
   areRequired(collection: string, filter: Filter): boolean {
     const versions = this.#versions.get(collection)

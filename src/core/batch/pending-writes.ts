@@ -1,23 +1,38 @@
 import { type Filter, ID, isOn, not } from '../filter/filter.js'
 import { compileFilter, type Predicate } from '../filter/matches.js'
-import type { Agreement, Attempt } from '../request/store/attempt.js'
+import type { Agreement, Attempt, DocumentName, Leaving } from '../request/store/attempt.js'
 import { documentOf, idOf } from '../request/store.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
 
 /** The parts of an attempt that are needed until the batch is committed. */
-interface PendingAttempt extends Pick<Attempt<unknown>, 'steps'> {
-  readonly agreements?: Attempt<unknown>['agreements'] | undefined
-  readonly refuse?: Attempt<unknown>['refuse'] | undefined
-  readonly after?: Attempt<unknown>['after']
-}
+type PendingAttempt = Pick<
+  Attempt<unknown>,
+  'steps' | 'agreements' | 'deferred' | 'leave' | 'refuse' | 'after'
+>
 
 /** A pending write, and the operation that made it. */
-interface PendingWrite extends PendingAttempt {
+export interface PendingWrite {
+  readonly attempt: PendingAttempt
   readonly operation: number
-  /** The index of its first step among the steps of all pending writes. */
-  readonly start: number
+  /** Its index among all pending writes. */
+  readonly place: number
 }
+
+/** A document that pending writes have written or removed. */
+export interface Written {
+  /** The document after these writes; `null` if it was removed. */
+  document: StoredDocument | null
+  /** The first step on it. It determines which version the storage must have. */
+  readonly first: WriteStep
+  /**
+   * The last write of it that an operation asked for. A write that only removes references to deleted documents from it
+   * does not count.
+   */
+  write: PendingWrite
+}
+
+const UNASKED: PendingWrite = { attempt: { steps: [] }, operation: -1, place: -1 }
 
 /** A condition that must be true after all writes, and the operation that introduced it. */
 export interface PendingAgreement extends Agreement {
@@ -34,8 +49,8 @@ interface Removed {
 
 /** The changes of the pending writes to one collection. */
 interface Changes {
-  /** The written documents by `_id`; `null` for a removed document. */
-  readonly documents: Map<string, StoredDocument | null>
+  /** The written documents by `_id`. */
+  readonly documents: Map<string, Written>
   /** Removals by a filter that names no `_id`, so the removed documents are unknown. */
   readonly removed: Removed[]
   /** The last operation that wrote in the collection. */
@@ -45,24 +60,40 @@ interface Changes {
 /** The writes of a batch before they are committed, and the resulting state of the storage. */
 export class PendingWrites {
   readonly #writes: PendingWrite[] = []
-  #steps: WriteStep[] = []
   readonly #collections = new Map<string, Changes>()
+  /** The conditions on documents that no earlier write had written. */
+  #required: WriteStep[] = []
+  #isDeferring = false
 
-  get steps(): readonly WriteStep[] {
-    return this.#steps
+  get writes(): readonly PendingWrite[] {
+    return this.#writes
   }
 
-  add(operation: number, { steps, agreements, refuse, after }: PendingAttempt): void {
-    this.#writes.push({ operation, start: this.#steps.length, steps, agreements, refuse, after })
-    for (const step of steps) {
-      this.#steps.push(step)
-      this.#apply(step, operation)
-    }
+  /** The changes, by collection. */
+  get collections(): ReadonlyMap<string, Pick<Changes, 'documents' | 'removed'>> {
+    return this.#collections
+  }
+
+  /** The steps that require the documents on which the writes depend as they are stored. */
+  get required(): readonly WriteStep[] {
+    return this.#required
+  }
+
+  /** Whether a written document has a reference that its writer was not allowed to use at the time. */
+  get isDeferring(): boolean {
+    return this.#isDeferring
+  }
+
+  add(operation: number, attempt: PendingAttempt): void {
+    const write: PendingWrite = { attempt, operation, place: this.#writes.length }
+    this.#writes.push(write)
+    if (attempt.deferred && attempt.deferred.length > 0) this.#isDeferring = true
+    for (const step of attempt.steps) this.#apply(step, write)
   }
 
   /** Called when all writes have taken effect. */
   readonly after = (): void => {
-    for (const { after } of this.#writes) after?.()
+    for (const { attempt } of this.#writes) attempt.after?.()
   }
 
   /**
@@ -72,8 +103,8 @@ export class PendingWrites {
    */
   get agreements(): readonly PendingAgreement[] {
     const last = new Map<string, PendingAgreement>()
-    for (const { operation, agreements = [] } of this.#writes)
-      for (const agreement of agreements) {
+    for (const { operation, attempt } of this.#writes)
+      for (const agreement of attempt.agreements ?? NO_AGREEMENTS) {
         last.delete(agreement.key)
         last.set(agreement.key, { ...agreement, operation })
       }
@@ -89,13 +120,10 @@ export class PendingWrites {
   }
 
   /**
-   * Whether the step at index `place` can never succeed, because other pending steps contradict it. False if stored
+   * Whether a condition on referring documents can never be met, because pending writes contradict it. False if stored
    * documents contradict it as well.
    */
-  async breaks(place: number, stored: FindStored): Promise<boolean> {
-    const step = this.#steps[place]
-    if (!step) return false
-    if (!('refuse' in step)) return 'require' in step && this.#isRemovedBefore(place, step)
+  async contradicts({ step }: Leaving, stored: FindStored): Promise<boolean> {
     const matches = compileFilter(step.refuse)
     const written = this.written(step.in).filter(matches)
     for (const { _id } of written) {
@@ -114,11 +142,12 @@ export class PendingWrites {
     stored: FindStored,
     isAbsent: (collection: string, id: string) => boolean,
   ): Promise<string | undefined> {
-    const seen = new Set<string>()
-    for (const step of this.#steps) {
+    const firsts = [...this.#collections.values()].flatMap(({ documents }) =>
+      Array.from(documents.values(), ({ first }) => first),
+    )
+    for (const step of [...this.#required, ...firsts]) {
       const [document, id] = [documentOf(step), idOf(step)]
-      if (document === undefined || id === undefined || seen.has(document)) continue
-      seen.add(document)
+      if (document === undefined || id === undefined) continue
       if (!('insert' in step ? isAbsent(step.in, id) : 'replace' in step || 'require' in step)) continue
       const expected = 'version' in step ? step.version : undefined
       if ((await stored(step.in, id))?._version !== expected) return document
@@ -126,31 +155,28 @@ export class PendingWrites {
     return undefined
   }
 
-  /** Whether earlier steps remove the document that a step requires. `place` is the index of the step. */
-  #isRemovedBefore(place: number, step: Extract<WriteStep, { readonly require: string }>): boolean {
-    const before = new PendingWrites()
-    for (const earlier of this.#steps.slice(0, place)) before.#apply(earlier, 0)
-    return before.find(step.in, step.require) === null
-  }
-
-  /** Returns the write that contains the step with this index. */
-  writeOf(step: number): PendingWrite | undefined {
-    return this.#writes.find(({ start, steps }) => step >= start && step < start + steps.length)
-  }
-
   /** Removes the writes of an operation and of all later operations. */
   rewind(operation: number): void {
     const kept = this.#writes.filter((write) => write.operation < operation)
     this.#writes.length = 0
-    this.#steps = []
+    this.#required = []
+    this.#isDeferring = false
     this.#collections.clear()
-    for (const write of kept) this.add(write.operation, write)
+    for (const write of kept) this.add(write.operation, write.attempt)
   }
 
   /** Returns the pending state of a document: `null` if it was removed, `undefined` if it was not written. */
   find(collection: string, id: string): StoredDocument | null | undefined {
+    return this.lastOf(collection, id)?.document
+  }
+
+  /** Returns the pending state of a document with its last write; `undefined` if it was not written. */
+  lastOf(collection: string, id: string): Written | undefined {
     return this.#collections.get(collection)?.documents.get(id)
   }
+
+  /** Whether a document exists after the pending writes, as far as these know. */
+  readonly isStanding = ({ collection, id }: DocumentName): boolean => !!this.find(collection, id)
 
   /** Whether a pending removal by filter removes a stored document. */
   isRemoved(collection: string, document: StoredDocument): boolean {
@@ -181,37 +207,58 @@ export class PendingWrites {
   /** Returns the documents that were written and not removed. */
   written(collection: string): readonly StoredDocument[] {
     const { documents } = this.#of(collection)
-    return [...documents.values()].filter((document) => document !== null)
+    return Array.from(documents.values(), ({ document }) => document).filter((document) => document !== null)
   }
 
-  #apply(step: WriteStep, operation: number): void {
-    // `require` and `refuse` steps change nothing.
-    if ('require' in step || 'refuse' in step) return
+  #apply(step: WriteStep, write: PendingWrite): void {
+    if ('require' in step) {
+      if (!this.lastOf(step.in, step.require)) this.#required.push(step)
+      return
+    }
+    if ('refuse' in step) {
+      const ids = idsWithin(step.refuse)
+      if (!ids?.some((id) => this.lastOf(step.in, id))) this.#required.push(step)
+      return
+    }
     const changes: Changes = this.#collections.get(step.in) ?? {
       ...NO_CHANGES,
       documents: new Map(),
       removed: [],
     }
     this.#collections.set(step.in, changes)
-    changes.operation = operation
-    if ('insert' in step) changes.documents.set(step.insert._id, step.insert)
-    else if ('replace' in step) changes.documents.set(step.replace._id, step.replace)
-    else {
-      const ids = idsWithin(step.remove)
-      const matches = compileFilter(step.remove)
-      for (const [id, document] of changes.documents)
-        if (document && matches(document)) changes.documents.set(id, null)
-      // Documents with these ids count as removed without evaluating the filter. If one of them has changed since it
-      // was read, the batch is evaluated again.
-      if (ids) for (const id of ids) changes.documents.set(id, changes.documents.get(id) ?? null)
-      else changes.removed.push({ filter: step.remove, matches })
+    changes.operation = write.operation
+    const { documents } = changes
+    if (!('remove' in step)) {
+      const document = 'insert' in step ? step.insert : step.replace
+      const last = documents.get(document._id)
+      const isAsked = write.attempt.leave === undefined
+      if (!last) documents.set(document._id, { document, first: step, write: isAsked ? write : UNASKED })
+      else {
+        last.document = document
+        if (isAsked) last.write = write
+      }
+      return
     }
+    const ids = idsWithin(step.remove)
+    const matches = compileFilter(step.remove)
+    for (const last of documents.values())
+      if (last.document && matches(last.document)) {
+        last.document = null
+        last.write = write
+      }
+    // Documents with these ids count as removed without evaluating the filter. If one of them has changed since it
+    // was read, the batch is evaluated again.
+    if (ids) {
+      for (const id of ids) if (!documents.has(id)) documents.set(id, { document: null, first: step, write })
+    } else changes.removed.push({ filter: step.remove, matches })
   }
 
   #of(collection: string): Changes {
     return this.#collections.get(collection) ?? NO_CHANGES
   }
 }
+
+const NO_AGREEMENTS: readonly Agreement[] = []
 
 const NO_CHANGES: Changes = { documents: new Map(), removed: [], operation: -1 }
 

@@ -1,6 +1,7 @@
 import { SESSIONS } from '../accounts/auth/sessions.js'
 import { resumeSession } from '../accounts/sessions.js'
 import { bounds } from '../bounds.js'
+import { isIdTaken } from '../documents/write/plan-write.js'
 import { isServiceError, type ServiceError } from '../errors.js'
 import { USERS } from '../fields/schema/names.js'
 import { nothing } from '../filter/filter.js'
@@ -14,9 +15,8 @@ import type { Attempt } from '../request/store/attempt.js'
 import { inSlices, type Sliced, stepsTaken, takeFirstSlice } from '../slices.js'
 import type { WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
-import { BatchStore } from './batch-store.js'
+import { BatchStore, type Broken, type PlannedSteps } from './batch-store.js'
 import { Conditions } from './conditions.js'
-import type { PendingAgreement } from './pending-writes.js'
 import { writeRights } from './rights.js'
 
 /** One operation of a batch. */
@@ -44,31 +44,43 @@ export function runBatch(
 ): MaybePromise<readonly string[]> {
   const now = call.service.now()
   const service: Service = { ...call.service, now: () => now, clock: createClock(() => now) }
+  const run: BatchRun = { call, service, operations, isSuspect: false }
   return call.store.write(() =>
     inSlices(
-      (slices) => judgeAll(call, service, operations, slices),
+      (slices) => judgeAll(run, slices),
       () => call.deadline.signal,
       takeFirstSlice(operations.length),
     ),
   )
 }
 
-const judgeAll: Sliced<
-  [call: Call, service: Service, operations: readonly RunnableOperation[]],
-  Attempt<readonly string[]>
-> = async (call, service, operations, slices) => {
+/** A batch, in all attempts. */
+interface BatchRun {
+  readonly call: Call
+  readonly service: Service
+  readonly operations: readonly RunnableOperation[]
+  /**
+   * Whether the storage has rejected an attempt because of a condition that the whole batch does not meet. The next
+   * attempt then reads which operation is at fault.
+   */
+  isSuspect: boolean
+}
+
+const judgeAll: Sliced<[run: BatchRun], Attempt<readonly string[]>> = async (run, slices) => {
+  const { call, service, operations } = run
   const budget = createByteBudget(
     bounds.writtenBytes,
     'The reads, writes and responses of a batch must not exceed 16 MiB in total.',
   )
   const conditions = new Conditions(service.plan.claimed)
-  const store = new BatchStore(call.store, budget, conditions)
+  const { collections } = service.plan
+  const store = new BatchStore(call.store, budget, collections, conditions)
   const shared: Shared = { cascaded: 0, asked: operations.length, added: 0, chosen: new Set() }
   const telling = [SESSIONS, USERS, ...service.plan.claimed]
   const answers: string[] = []
   let own = call
   const findExposed = createExposure({ service, store, shared, telling }, () => {
-    const unwritten = new BatchStore(call.store, budget, conditions)
+    const unwritten = new BatchStore(call.store, budget, collections, conditions)
     return callNow(call, { service, store: unwritten, shared, telling })
   })
   for (const operation of operations) {
@@ -84,17 +96,17 @@ const judgeAll: Sliced<
       answers.push(answer)
     } catch (thrown) {
       if (!isRefusal(thrown)) throw thrown
-      // If nothing was read, the rejection does not depend on the storage, so it needs no check.
-      if (i === 0 && conditions.isEmpty) throw at(i, thrown)
-      // The writes of the rejected operation and of its hook are discarded.
-      store.rewind(i)
       return planRefusal({ store, conditions }, call, at(i, thrown))
     }
     // The evaluation of a body has slices of its own, whose steps also use up a slice of the batch.
     slices.left -= STEPS_AN_OPERATION + store.takeWork() / BYTES_A_STEP + stepsTaken() - before
     if (slices.left <= 0) await slices.next()
   }
-  return planBatch({ store, conditions }, answers, store.pending.agreements)
+  if (run.isSuspect || store.pending.isDeferring) {
+    const broken = await store.findBroken(0)
+    if (broken) return planRefusal({ store, conditions }, call, refusalOf(broken))
+  }
+  return planBatch(run, { store, conditions }, await store.planSteps(), answers)
 }
 
 /** State that the operations of a batch share. */
@@ -130,15 +142,15 @@ function callNow(last: Call, { service, store, shared, telling }: InBatch): Mayb
 }
 
 /**
- * Creates the function that finds an agreement of earlier operations that is not met although a hook may see it, or
+ * Creates the function that finds a condition of earlier operations that is not met although a hook may see it, or
  * the rights of the next operation may rest on it: the caller then has other rights than before the batch. `readFirst`
  * returns the call before the batch. What it reads must be unchanged, too.
  */
 function createExposure(
   { service, store, telling }: InBatch,
   readFirst: () => MaybePromise<Call>,
-): (operation: RunnableOperation, own: Call) => Promise<PendingAgreement | undefined> {
-  /** All operations before this one meet their agreements. */
+): (operation: RunnableOperation, own: Call) => Promise<Broken | undefined> {
+  /** All operations before this one meet their conditions. */
   let agreed = 0
   let first: Promise<string> | undefined
   const readRights = async (): Promise<string> => writeRights(await readFirst())
@@ -168,56 +180,62 @@ interface PendingBatch {
 
 /** Plans the write of a batch whose operations were all accepted. */
 function planBatch(
+  run: BatchRun,
   { store, conditions }: PendingBatch,
+  planned: PlannedSteps,
   answers: readonly string[],
-  agreements: readonly PendingAgreement[],
 ): Attempt<readonly string[]> {
+  const { agreements } = store.pending
   const first = conditions.steps(store.pending)
-  const { steps } = store.pending
+  const { steps } = planned
   const own = [...first, ...steps]
   return {
     steps: [...own, ...agreements.flatMap(({ step }) => step ?? [])],
     done: answers,
     isTrial: steps.length === 0,
     after: store.pending.after,
-    refuse(failure) {
+    async refuse(failure) {
       const broken = agreements[failure.step - own.length]
       // The documents of the condition are required as they were read, so a retry would fail in the same way.
       if (broken?.refuse) throw blame(broken.operation, broken.refuse())
-      return store.refuse({ ...failure, step: failure.step - first.length }, blame)
+      const isConflict = failure.reason === 'unique' && !isIdTaken(failure.fields ?? [])
+      if (failure.step < first.length || !(isConflict || failure.reason === 'found')) return
+      // An index that no plan declares may still be unique. Then nothing was found to be at fault.
+      if (run.isSuspect) await store.refuse(planned, { ...failure, step: failure.step - first.length }, blame)
+      run.isSuspect = true
     },
   }
 }
 
 /**
- * Plans the rejection of a batch. The rejection is valid only if the earlier writes would take effect and absent
- * documents are still absent, which only the storage knows. So these steps are tried, followed by a step that always
- * fails.
+ * Plans the rejection of a batch. The rejection is valid only if everything that was read is unchanged, which only the
+ * storage knows. So these conditions are tried, followed by a step that always fails. If nothing was read, the rejection
+ * does not depend on the storage.
  */
 function planRefusal(
-  batch: PendingBatch,
+  { store, conditions }: PendingBatch,
   { service }: Call,
   refusal: ServiceError,
 ): Attempt<readonly string[]> {
-  const { steps, done, refuse } = planBatch(batch, [], [])
+  if (conditions.isEmpty) throw refusal
+  const steps = conditions.steps(store.pending)
   const [collection = ''] = service.plan.collections.keys()
   const last: WriteStep = { in: collection, remove: nothing, expect: 1 }
   return {
     steps: [...steps, last],
-    done,
+    done: [],
     isTrial: true,
     refuse(failure) {
       if (failure.step === steps.length) throw refusal
-      return refuse?.(failure)
     },
   }
 }
 
-/** Returns the error of an agreement that the pending state does not meet. */
-function refusalOf({ operation, refuse }: PendingAgreement): ServiceError {
-  const thrown = blame(operation, refuse?.())
-  if (!isServiceError(thrown)) throw thrown
-  return thrown
+/** Returns the error of a condition that the pending state does not meet. */
+function refusalOf({ operation, thrown }: Broken): ServiceError {
+  const blamed = blame(operation, thrown)
+  if (!isServiceError(blamed)) throw blamed
+  return blamed
 }
 
 const blame = (operation: number, thrown: unknown): unknown =>

@@ -20,10 +20,16 @@ export function runTogether<T>(
   let broken: number | undefined
   const attemptAs = async (present: Call): Promise<Attempt<T>> => {
     const budget = createByteBudget(bounds.writtenBytes, 'The documents of one write exceed 16 MiB in total.')
-    const store = new BatchStore(call.store, budget)
+    const store = new BatchStore(call.store, budget, call.service.plan.collections)
     const chosen = new Set<string>()
     const done = await run(present.amid(store, { cascaded: 0, asked: operations, added: 0, chosen }))
-    const { steps, agreements } = store.pending
+    if (store.pending.isDeferring) {
+      const unmet = await store.findBroken(0)
+      if (unmet) throw unmet.thrown
+    }
+    const planned = await store.planSteps()
+    const { steps, left } = planned
+    const { agreements } = store.pending
     const find = (collection: string, id: string) => call.store.own(collection).find(id)
     return {
       steps: [...steps, ...agreements.flatMap(({ step }) => step ?? [])],
@@ -43,12 +49,13 @@ export function runTogether<T>(
           broken = place
           return undefined
         }
-        if (await store.pending.breaks(failure.step, find))
+        const leaving = left[failure.step - (steps.length - left.length)]
+        if (leaving && (await store.pending.contradicts(leaving, find)))
           throw new Error(
             'options.hooks: operations that a hook added contradict the write that it was called for, so the write can never succeed',
           )
         // The next attempt shows whether the client or a hook sent the reference to a deleted document.
-        return failure.reason === 'missing' ? undefined : store.refuse(failure, own)
+        return failure.reason === 'missing' ? undefined : store.refuse(planned, failure, own)
       },
     }
   }

@@ -5,12 +5,13 @@ import { findTarget, type WriteTarget } from '../documents/write/find-target.js'
 import { planNextVersion } from '../documents/write/plan-write.js'
 import { readFields } from '../documents/write/stored-document.js'
 import { ServiceError } from '../errors.js'
-import { and, type FieldRef, type Filter, isId, or } from '../filter/filter.js'
+import { type FieldRef, type Filter, isId, or } from '../filter/filter.js'
 import { askHook } from '../hooks/where-hooked.js'
 import { attempt } from '../request/authorize.js'
 import type { Call, Service } from '../request/call.js'
 import { inUse } from '../request/refusals.js'
-import type { Attempt, WriteFailure } from '../request/store/attempt.js'
+import type { Attempt, DocumentName, Leaving, Refusable } from '../request/store/attempt.js'
+import { removeVersion } from '../request/store.js'
 import { inSlices } from '../slices.js'
 import type { StoredDocument, WriteStep } from '../storage.js'
 import type { MaybePromise } from '../types.js'
@@ -95,52 +96,28 @@ const referrersOf = (
 const refersTo = (field: FieldRef, ids: Iterable<string>): Filter =>
   or(Array.from(ids, (value): Filter => ({ kind: 'eq', field, value })))
 
-/** Steps that require that no document refers to a deleted document. `refuse` throws the error for a failed step. */
-interface Referrers {
-  readonly steps: readonly WriteStep[]
-  readonly refuse: (failure: WriteFailure) => void
-}
-
 /**
- * Plans the steps that follow a delete and require that no document refers to a deleted document. If a deleted document
- * was created again under the same `_id` (`isStanding`), documents may refer to it, except with references that
- * restrict the delete.
+ * Returns the conditions that follow a delete: no document refers to a deleted document. If a deleted document was
+ * created again under the same `_id` (`isStanding`), documents may refer to it.
  */
 function planReferrers(
   { referrers }: ServicePlan,
   cascade: Cascade,
-  isStanding: (collection: string, id: string) => boolean = () => false,
-): Referrers {
-  const steps: WriteStep[] = []
-  const restricts = new Set<number>()
-  for (const [name, versions] of cascade) {
-    const all = [...versions.keys()]
-    const gone = all.filter((id) => !isStanding(name, id))
-    for (const { collection: from, field, onDelete } of referrers.get(name) ?? []) {
-      const ids = onDelete === 'restrict' ? all : gone
-      if (ids.length === 0) continue
+  isStanding: (name: DocumentName) => boolean = () => false,
+): readonly Leaving[] {
+  const leaving: Leaving[] = []
+  for (const [collection, versions] of cascade) {
+    const gone = [...versions.keys()].filter((id) => !isStanding({ collection, id }))
+    if (gone.length === 0) continue
+    for (const { collection: from, field, onDelete } of referrers.get(collection) ?? []) {
       // Only a reference that restricts the delete is an error. The next attempt finds other references that a
       // concurrent write has added.
-      if (onDelete === 'restrict') restricts.add(steps.length)
-      steps.push({ in: from, refuse: refersTo(field, ids) })
+      const isRestricting = onDelete === 'restrict'
+      leaving.push({ step: { in: from, refuse: refersTo(field, gone) }, gone, isRestricting })
     }
   }
-  return {
-    steps,
-    refuse({ reason, step }) {
-      if (reason === 'found' && restricts.has(step)) throw inUse()
-    },
-  }
+  return leaving
 }
-
-const VERSION: FieldRef = { path: '_version', type: 'integer', each: false }
-
-/** Returns the step that removes a document, if it still has this version. */
-const removeVersion = (collection: string, { _id, _version }: StoredDocument): WriteStep => ({
-  in: collection,
-  remove: and([isId(_id), { kind: 'eq', field: VERSION, value: _version }]),
-  expect: 1,
-})
 
 /**
  * Deletes a document and then the documents of its cascade, one after another. The hook of each document runs before
@@ -184,19 +161,17 @@ async function deleteAsked(call: Call, target: WriteTarget): Promise<void> {
   }))
   holders.sort(({ before: a }, { before: b }) => (a._id < b._id ? -1 : 1))
   for (const { collection, before } of holders) await unsetAsked(call, collection, before._id, gone)
-  const standing = await findStanding(call, gone)
   await store.write(() => ({
-    ...planReferrers(call.service.plan, gone, (name, id) => standing.has(`${name}/${id}`)),
+    steps: [],
+    leave: (isStanding) => planReferrers(call.service.plan, gone, isStanding),
+    refuse: refuseFound,
     done: undefined,
   }))
 }
 
-/** Returns the keys of the deleted documents that hooks have created again under the same `_id`. */
-async function findStanding({ store }: Call, gone: Cascade): Promise<ReadonlySet<string>> {
-  const standing = new Set<string>()
-  for (const [name, versions] of gone)
-    for (const id of versions.keys()) if (await store.own(name).find(id)) standing.add(`${name}/${id}`)
-  return standing
+/** Throws if a document refers to a deleted document with a reference that restricts the delete. */
+const refuseFound = ({ reason }: Refusable): void => {
+  if (reason === 'found') throw inUse()
 }
 
 /**
@@ -321,12 +296,17 @@ async function planRemoval(call: Call, removal: Removal): Promise<Attempt<void>>
     if (taken.after) after = taken.after
   }
   steps.push(...unsetting.steps)
+  const planned = { agreements: unsetting.agreements, after, done: undefined }
+  if (call.shared) {
+    const leave: Attempt<void>['leave'] = (isStanding) => planReferrers(service.plan, cascade, isStanding)
+    return { ...planned, steps, leave, refuse: refuseFound }
+  }
   const behind = planReferrers(service.plan, cascade)
   return {
-    steps: [...steps, ...behind.steps],
-    agreements: unsetting.agreements,
-    after,
-    done: undefined,
-    refuse: (failure) => behind.refuse({ ...failure, step: failure.step - steps.length }),
+    ...planned,
+    steps: [...steps, ...behind.map(({ step }) => step)],
+    refuse({ reason, step }) {
+      if (reason === 'found' && behind[step - steps.length]?.isRestricting) throw inUse()
+    },
   }
 }

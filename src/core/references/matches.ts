@@ -1,6 +1,6 @@
 import type { Collection, Match, ServicePlan } from '../config/plan.js'
 import type { Stage, Versions } from '../documents/write/draft.js'
-import { type Asker, faultSeen, invalidFor, type Seen } from '../documents/write/redact.js'
+import { type Asker, faultSeen, invalidFor, UNSEEN } from '../documents/write/redact.js'
 import { collectReferences, type Reference } from '../fields/schema/references.js'
 import type { Ordered } from '../filter/compare.js'
 import { and, type FieldRef, type Filter, not, nothing } from '../filter/filter.js'
@@ -19,17 +19,17 @@ export const match: Stage = {
     const { call, collection, before, fields, unseen, write } = draft
     const after = before ? { ...fields, _id: before.stored._id } : fields
     const change = { before: before?.stored ?? NO_FIELDS, after, renewed: unseen }
-    // In a batch, whether the target matches is checked after all operations, but before a hook is called.
-    const isLater = call.isInBatch && !call.service.hooks?.has(collection.name)
+    const describe = before ? (one: Reference) => faultSeen(one, draft) : unknownReference
     const isWrong = ({ target: name, pairs }: Match, reference: Reference): boolean => {
       const isItself = name === collection.name && reference.id === after._id
       const target = isItself ? after : write.referable(reference)
-      return !target || (!isLater && !agrees(pairs, after, target))
+      if (!target) return draft.defer([reference], describe).length > 0
+      // In a batch, whether the target matches is checked after all operations, but before a hook is called.
+      return !draft.isDeferring && !agrees(pairs, after, target)
     }
     const wrong = matchesFrom(call.service.plan, collection).flatMap((one) =>
       findRenewed(one, collection, change).filter((reference) => isWrong(one, reference)),
     )
-    const describe = before ? (one: Reference) => faultSeen(one, draft) : unknownReference
     draft.addFaults(toldOf(draft, wrong, describe))
     return undefined
   },
@@ -49,8 +49,6 @@ interface MatchedWrite extends Omit<Versions, 'call' | 'collection'> {
   /** The caller who receives the errors. Default: an operator, who may see every name. */
   readonly asker?: Asker
 }
-
-const UNSEEN: Seen = { given: {}, isShown: () => false }
 
 /** Whether all pairs of values exist and are equal. */
 const agrees = (pairs: Match['pairs'], holder: JsonObject, target: JsonObject): boolean =>

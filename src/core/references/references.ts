@@ -13,6 +13,7 @@ import { bindSet } from '../permissions/write-rules.js'
 import { inTurn, whenReady } from '../promises.js'
 import type { Call } from '../request/call.js'
 import { unknownReference } from '../request/refusals.js'
+import type { Deferred } from '../request/store/attempt.js'
 import type { Reader } from '../request/store.js'
 import type { WriteStep } from '../storage.js'
 import type { JsonObject, MaybePromise } from '../types.js'
@@ -29,19 +30,43 @@ export const references: Stage = {
     const [old, present] = before ? [seen.before, seen.after] : [NO_VALUES, fields]
     const found = findNewReferences(collection.referring, old, present)
     const broken = found.filter((one) => !write.referable(one))
-    draft.addFaults(toldOf(draft, broken, unknownReference))
+    draft.addFaults(toldOf(draft, draft.defer(broken, unknownReference), unknownReference))
     return undefined
   },
-  guard({ collection: { referring }, before = NO_VALUES, after, renewed = NOTHING }, { steps }) {
+  guard(versions, conditions) {
+    const {
+      call,
+      collection,
+      before = NO_VALUES,
+      after,
+      renewed = NOTHING,
+      deferred = NO_REFERENCES,
+    } = versions
+    const { referring } = collection
     // All references in `renewed` count as changed, so that the number of steps does not reveal stored values.
     const held = [
       ...findNewReferences(referring, before, after),
       ...collectReferences(referring, Object.fromEntries(renewed)),
     ]
+    const later = deferred.length > 0 ? deferAll(call, deferred) : NONE_DEFERRED
+    if (later.length > 0) conditions.deferred = later
+    const isLater = ({ collection, id }: Reference): boolean =>
+      later.some((one) => one.collection === collection && one.ids.has(id))
     // If a referenced document was deleted, these steps fail, and the next attempt reports the invalid reference.
-    steps.push(...eachOnce(held).map(requireReference))
+    for (const one of eachOnce(held)) if (!isLater(one)) conditions.steps.push(requireReference(one))
   },
 }
+
+/** Groups references that are checked after all operations of a batch, with the rights that their writer has now. */
+const deferAll = (call: Call, references: readonly Reference[]): readonly Deferred[] =>
+  Array.from(groupIds(references), ([collection, ids]) => ({
+    collection,
+    ids,
+    findAllowed: () => findTargets(call, collection, { counted: NO_IDS, others: ids }, []),
+  }))
+
+const NO_REFERENCES: readonly Reference[] = []
+const NONE_DEFERRED: readonly Deferred[] = []
 
 const NO_VALUES: JsonObject = Object.freeze({})
 

@@ -1,5 +1,5 @@
 import { textOf } from '../fair-queue.js'
-import { and, everything, type Filter, isId } from '../filter/filter.js'
+import { and, everything, type FieldRef, type Filter, isId } from '../filter/filter.js'
 import { isOrderIndexed } from '../filter/index-order.js'
 import { simplify } from '../filter/simplify.js'
 import { isUuid } from '../json/uuid.js'
@@ -55,6 +55,18 @@ function idIn(filter: Filter): string | undefined {
   if (filter.kind === 'and') return filter.filters.map(idIn).find((id) => id !== undefined)
   return filter.kind === 'eq' && filter.field.path === '_id' ? String(filter.value) : undefined
 }
+
+const VERSION: FieldRef = { path: '_version', type: 'integer', each: false }
+
+/** Returns the step that removes a document, if it still has this version. */
+export const removeVersion = (
+  collection: string,
+  { _id, _version }: Pick<StoredDocument, '_id' | '_version'>,
+): WriteStep => ({
+  in: collection,
+  remove: and([isId(_id), { kind: 'eq', field: VERSION, value: _version }]),
+  expect: 1,
+})
 
 /** A failed attempt that may be retried. */
 export class Lost {

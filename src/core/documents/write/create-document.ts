@@ -72,7 +72,8 @@ function createUnder(
       async refuse(failure) {
         // The later of two equal creates violates all unique indexes, so the storage may report another index than
         // that of `_id`.
-        if (failure.reason === 'unique' && (isIdTaken(failure.fields ?? []) || (await isTaken())))
+        const { reason, fields = [], isSettled } = failure
+        if (reason === 'unique' && (isIdTaken(fields) || (!isSettled && (await isTaken()))))
           throw unexpected()
         return planned.refuse?.(failure)
       },

@@ -9,7 +9,7 @@ import type { Rule } from '../../permissions/grants.js'
 import type { KeptProperties } from '../../permissions/write-rules.js'
 import { findVariables } from '../../query/variable.js'
 import type { Call } from '../../request/call.js'
-import type { Agreement, Attempt } from '../../request/store/attempt.js'
+import type { Agreement, Attempt, Deferred } from '../../request/store/attempt.js'
 import type { Slices } from '../../slices.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { JsonObject, MaybePromise } from '../../types.js'
@@ -87,6 +87,8 @@ export interface Versions {
   readonly isNamed?: boolean | undefined
   /** The path of the document in the body, if it is only a part of the body. */
   readonly at?: string | undefined
+  /** The references that must be allowed only after all writes of a batch. Default: none. */
+  readonly deferred?: readonly Reference[]
 }
 
 /** The conditions under which a document may be stored. */
@@ -94,6 +96,7 @@ export interface WriteConditions {
   /** The steps before the document is stored. */
   readonly steps: WriteStep[]
   readonly agreements: Agreement[]
+  deferred?: readonly Deferred[]
 }
 
 /**
@@ -173,6 +176,8 @@ export class Draft implements Seen {
   unseen: ReadonlyMap<string, unknown> = NOTHING
   /** The validation errors. */
   faults: readonly Fault[] = NO_FAULTS
+  /** The references that are not allowed yet, and that are checked after all operations of the batch. */
+  deferred: readonly Reference[] = NO_REFERENCES
   /** The names of the properties that the rule has dropped. */
   ignored: readonly string[] = []
   /** The secrets of an update in plain text, by field; `null` removes a secret. */
@@ -190,6 +195,10 @@ export class Draft implements Seen {
    * visible ones, and their number is not revealed (CONTRACT.md §5, "No leak").
    */
   #hidden: readonly Fault[] = NO_FAULTS
+  /** The validation errors of deferred references. */
+  #later: readonly Fault[] = NO_FAULTS
+  /** Their place among the others: the number of errors that were found before. */
+  #laterAt = 0
   /** Whether `set` of the rule copies a value of the caller that does not fit its field. */
   #isUnfit = false
   #isNamed: IsNamed | undefined
@@ -226,6 +235,27 @@ export class Draft implements Seen {
     return false
   }
 
+  /**
+   * Defers references that are not allowed, if the draft belongs to a batch: a later operation may create the document
+   * or make it readable. Returns the others. A hook sees no such reference, so none is deferred in its collection; nor is
+   * one that `set` copies from the caller, because it decides whether the rule accepts the body. If the draft is
+   * rejected anyway, deferred references are errors too, as `describe` says.
+   */
+  defer(references: readonly Reference[], describe: (reference: Reference) => Fault): readonly Reference[] {
+    if (references.length === 0 || !this.isDeferring) return references
+    const isOfCaller = ({ path }: Reference): boolean => comesFromVariable(this.rule, { path })
+    const later = references.filter((one) => !isOfCaller(one))
+    if (this.deferred.length === 0) this.#laterAt = this.faults.length
+    this.deferred = [...this.deferred, ...later]
+    this.#later = [...this.#later, ...later.map(describe)]
+    return references.filter(isOfCaller)
+  }
+
+  /** Whether conditions on other documents are checked after all operations of a batch. */
+  get isDeferring(): boolean {
+    return this.call.isInBatch === true && !this.call.service.hooks?.has(this.collection.name)
+  }
+
   /** Adds validation errors after those that were found before. */
   addFaults(faults: readonly Fault[]): void {
     if (faults.length > 0) this.faults = [...this.faults, ...faults]
@@ -239,11 +269,24 @@ export class Draft implements Seen {
     // If only values of the caller do not fit, the rule does not accept the body.
     if (this.faults.length === 0 && this.#hidden.length === 0)
       return this.#isUnfit ? { kind: 'refused' } : undefined
+    if (this.#later.length > 0) this.#addLater()
     const [hidden, ...others] = this.#hidden
     const faults = firstOfEach(this.faults)
     return hidden
       ? { kind: 'invalid', faults: [...faults.slice(0, MAX_FAULTS - 1), hidden], others }
       : { kind: 'invalid', faults: faults.slice(0, MAX_FAULTS), others }
+  }
+
+  /** Adds the errors of deferred references in their place, as without a batch. */
+  #addLater(): void {
+    const hidden = this.#hidden
+    this.#hidden = NO_FAULTS
+    const later = firstOfEach(this.#later).filter((fault) => this.tells(fault))
+    this.#later = NO_FAULTS
+    const [first, others] = [this.faults.slice(0, this.#laterAt), this.faults.slice(this.#laterAt)]
+    this.faults = [...first, ...later, ...others]
+    const all = this.before ? [...this.#hidden, ...hidden] : [...hidden, ...this.#hidden]
+    this.#hidden = all.slice(0, MAX_FAULTS)
   }
 }
 
@@ -254,7 +297,7 @@ export function firstOfEach(faults: readonly Fault[]): readonly Fault[] {
   return [...byPath.values()]
 }
 
-function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
+function comesFromVariable({ set }: Rule, { path }: Pick<Fault, 'path'>): boolean {
   for (const [name, value] of set) {
     const pointer = toPointerPart(name)
     const isIts = path === pointer || path.startsWith(`${pointer}/`)
@@ -265,4 +308,5 @@ function comesFromVariable({ set }: Rule, { path }: Fault): boolean {
 
 const NOTHING: ReadonlyMap<string, unknown> = new Map()
 const NO_FAULTS: readonly Fault[] = []
+const NO_REFERENCES: readonly Reference[] = []
 const NO_STEPS: readonly WriteStep[] = []

@@ -1,10 +1,13 @@
 import type { Collection } from '../../config/plan.js'
+import { collectReferences } from '../../fields/schema/references.js'
+import { MAX_FAULTS } from '../../fields/schema/validator.js'
 import type { Call } from '../../request/call.js'
-import type { Attempt } from '../../request/store/attempt.js'
+import { unknownReference } from '../../request/refusals.js'
+import type { Attempt, DocumentName } from '../../request/store/attempt.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
 import type { JsonObject } from '../../types.js'
-import { type Draft, stagesOf, type Versions, type WriteConditions } from './draft.js'
-import { conflictFor } from './redact.js'
+import { type Draft, firstOfEach, stagesOf, type Versions, type WriteConditions } from './draft.js'
+import { conflictFor, faultSeen, invalidFor, UNSEEN } from './redact.js'
 import { askUpdateHook } from './stages/hook.js'
 import { createStoredDocument, type MarkedChanges, updateStoredDocument } from './stored-document.js'
 import { checkStoredSize, prepareWritten, type WrittenDocument } from './written.js'
@@ -22,15 +25,25 @@ export function planDraft(draft: Draft): Attempt<WrittenDocument> {
   const { call, collection, before, unseen, isNamed, at, steps: others, behind, after } = draft
   const document = assemble(draft)
   const done = prepareWritten(draft, document)
-  const { steps, agreements, refuse } = planWrite(
-    { call, collection, before: before?.stored, after: document, renewed: unseen, seen: draft, isNamed, at },
+  const { steps, agreements, deferred, refuse } = planWrite(
+    {
+      call,
+      collection,
+      before: before?.stored,
+      after: document,
+      renewed: unseen,
+      seen: draft,
+      isNamed,
+      at,
+      deferred: draft.deferred,
+    },
     others,
   )
-  return { steps, agreements, refuse, done, behind, after }
+  return { steps, agreements, deferred, refuse, done, behind, after }
 }
 
 /** The plan of the write of a document. */
-type PlannedWrite = Required<Pick<Attempt<unknown>, 'steps' | 'agreements' | 'refuse'>>
+type PlannedWrite = Required<Pick<Attempt<unknown>, 'steps' | 'agreements' | 'deferred' | 'refuse'>>
 
 /**
  * Plans the steps that store a document, or its next version, and the state that belongs to it (`others`). Throws
@@ -40,7 +53,7 @@ type PlannedWrite = Required<Pick<Attempt<unknown>, 'steps' | 'agreements' | 're
 export function planWrite(versions: Versions, others: readonly WriteStep[] = NONE): PlannedWrite {
   const { call, collection, before, after, at } = versions
   checkStoredSize([after])
-  const { steps, agreements } = planConditions(versions)
+  const { steps, agreements, deferred } = planConditions(versions)
   steps.push(
     before
       ? { in: collection.name, replace: after, version: before._version }
@@ -50,11 +63,26 @@ export function planWrite(versions: Versions, others: readonly WriteStep[] = NON
   return {
     steps,
     agreements,
-    refuse({ reason, fields = [] }) {
+    deferred,
+    refuse({ reason, fields = [], targets }) {
       if (reason === 'unique' && (before || !isIdTaken(fields)))
         throw conflictFor(call, collection, fields, at)
+      if (targets) refuseTargets(versions, targets)
     },
   }
+}
+
+/** Throws the validation errors of the references of a document that name one of the targets, if there are any. */
+function refuseTargets(
+  { call, collection, before, after, seen = UNSEEN, at }: Versions,
+  targets: readonly DocumentName[],
+): void {
+  const names = new Set(targets.map((target) => `${target.collection}/${target.id}`))
+  const broken = collectReferences(collection.referring, after).filter((one) =>
+    names.has(`${one.collection}/${one.id}`),
+  )
+  const faults = broken.map((one) => (before ? faultSeen(one, seen) : unknownReference(one)))
+  if (faults.length > 0) throw invalidFor(call, collection, firstOfEach(faults).slice(0, MAX_FAULTS), at)
 }
 
 const NONE: readonly WriteStep[] = []

@@ -49,6 +49,9 @@ export interface Seen {
   isShown(name: string): boolean
 }
 
+/** The parts of a document that its caller knows if nothing is known. */
+export const UNSEEN: Seen = { given: {}, isShown: () => false }
+
 /**
  * Returns the validation error of a stored reference, redacted for its caller. If the property is hidden in this
  * document and not named in the body, the error is one of the whole property. So it does not reveal which parts are

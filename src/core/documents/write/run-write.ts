@@ -114,14 +114,27 @@ export const chooseRule: Sliced<[write: BodyWrite, body: GivenBody], Draft> = (w
     return tryRules(order, (rule) => new Draft(write, body, slices, rule))
   })
 
+/** The result of the rules that were already tried. */
+interface Tried {
+  /** Whether a rule that drops nothing of the body was refused. */
+  readonly isRefused: boolean
+  /** The first draft that fits, except for references that are checked after all operations of a batch. */
+  readonly deferring: Draft | undefined
+}
+
+const NONE_TRIED: Tried = { isRefused: false, deferring: undefined }
+
 function tryRules(
   order: readonly Rule[],
   begin: (rule: Rule) => Draft,
   at = 0,
-  isRefused = false,
+  { isRefused, deferring }: Tried = NONE_TRIED,
 ): MaybePromise<Draft> {
   const rule = order[at]
-  if (!rule) throw refused()
+  if (!rule) {
+    if (deferring) return deferring
+    throw refused()
+  }
   const draft = begin(rule)
   draft.followsRefusal = isRefused
   return whenReady(
@@ -135,11 +148,14 @@ function tryRules(
       if (verdict.kind === 'fits') {
         draft.ignored = listIgnored(body, draft.kept.body)
         if (call.isStrict && draft.ignored.length > 0) throw ignoredNames(draft.ignored)
-        return draft
+        // Alone, this operation would be invalid under this rule, so that a later rule may accept it.
+        return at > 0 && draft.deferred.length > 0
+          ? tryRules(order, begin, at + 1, { isRefused, deferring: deferring ?? draft })
+          : draft
       }
       if (verdict.kind === 'invalid' && at === 0) throw explain(draft, verdict)
       const isWholeRefused = verdict.kind === 'refused' && draft.kept.isWhole
-      return tryRules(order, begin, at + 1, isRefused || isWholeRefused)
+      return tryRules(order, begin, at + 1, { isRefused: isRefused || isWholeRefused, deferring })
     },
   )
 }

@@ -147,6 +147,8 @@ const batch: DescribeOperation = (scope) => {
   const { bulk } = scope.service.plan.limits
   return {
     summary: 'Runs several operations, all or none',
+    description:
+      'Unique values and references are checked after all operations, on what they leave together.',
     parameters: [PREFER],
     body: envelope({
       operations: { type: 'array', minItems: 1, maxItems: bulk, items: { anyOf: operations } },

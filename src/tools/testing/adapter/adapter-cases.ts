@@ -12,6 +12,7 @@ import { recordCases } from './cases/log/record-cases.js'
 import { orderCases } from './cases/order-cases.js'
 import { patternCases } from './cases/pattern-cases.js'
 import { lookRaceCases, raceCases } from './cases/race/race-cases.js'
+import { wholeCases } from './cases/race/whole-cases.js'
 import { reopenCases } from './cases/reopen-cases.js'
 import { requireCases } from './cases/require-cases.js'
 import { safetyCases } from './cases/safety-cases.js'
@@ -30,6 +31,7 @@ export const adapterCases: readonly AdapterCase[] = [
   ...requireCases,
   ...raceCases,
   ...lookRaceCases,
+  ...wholeCases,
   ...recordCases,
   ...readCases,
   ...keepCases,

@@ -2,10 +2,15 @@ import { describe, expect, test } from 'vitest'
 import type * as BatchStores from '../../src/core/batch/batch-store.js'
 import type * as Pending from '../../src/core/batch/pending-writes.js'
 import type * as Rights from '../../src/core/batch/rights.js'
+import { whenReady } from '../../src/core/promises.js'
 import type * as Matches from '../../src/core/references/matches.js'
+import type { Attempt } from '../../src/core/request/store/attempt.js'
+import type { MaybePromise } from '../../src/core/types.js'
+import { createMemoryAdapter } from '../../src/index.js'
 import { checkBatches, checkCascade } from '../support/batch-laws.js'
 import { CLAIMED_BATCH_LAWS } from '../support/claimed-batches.js'
 import { createTestService } from '../support/service.js'
+import { checkWholeBatches } from '../support/whole-batch-laws.js'
 import { choose } from './choose.js'
 import { createMutant, fails, type Mutant } from './create-mutant.js'
 
@@ -18,6 +23,15 @@ const breakPending =
   async (original: () => Promise<unknown>) => {
     const real = (await original()) as typeof Pending
     return { ...real, PendingWrites: break_(real.PendingWrites) }
+  }
+
+const STORE = '../../src/core/batch/batch-store.js'
+
+const breakStore =
+  (break_: (real: typeof BatchStores.BatchStore) => typeof BatchStores.BatchStore) =>
+  async (original: () => Promise<unknown>) => {
+    const real = (await original()) as typeof BatchStores
+    return { ...real, BatchStore: break_(real.BatchStore) }
   }
 
 const mutants: readonly Mutant[] = [
@@ -64,31 +78,48 @@ const mutants: readonly Mutant[] = [
       (Real) =>
         class extends Real {
           override touched() {
-            return new Map()
+            return new Map<string, never>()
           }
         },
     ),
   ],
   [
     'the last step of a batch is forgotten',
-    PENDING,
-    breakPending(
+    STORE,
+    breakStore(
       (Real) =>
         class extends Real {
-          override get steps() {
-            return super.steps.slice(0, -1)
+          override planSteps() {
+            return whenReady(super.planSteps(), ({ steps, left }) => ({ steps: steps.slice(0, -1), left }))
           }
         },
     ),
   ],
   [
-    'the operation that a step belongs to is not the one that made it',
-    PENDING,
-    breakPending(
+    'the conditions of operations are checked too early',
+    STORE,
+    breakStore(
       (Real) =>
         class extends Real {
-          override writeOf(step: number) {
-            return super.writeOf(step + 1)
+          override write<T>(attempt: () => MaybePromise<Attempt<T>>): MaybePromise<T> {
+            return whenReady(super.write(attempt), async (done) => {
+              const broken = await this.findBroken(this.operation)
+              if (broken) throw broken.thrown
+              return done
+            })
+          }
+        },
+    ),
+  ],
+  [
+    'the operation at fault is not the last one that wrote the document',
+    STORE,
+    breakStore(
+      (Real) =>
+        class extends Real {
+          override async findBroken(since: number) {
+            const broken = await super.findBroken(since)
+            return broken && { ...broken, operation: Math.max(broken.operation - 1, 0) }
           }
         },
     ),
@@ -108,12 +139,13 @@ test('the real batches, taken through the same hands, pass', async () => {
 describe('batches', () => {
   test.each(choose(mutants))('%s: noticed', async (...mutant) => {
     const create = await createMutant(mutant)
-    const isFound = (await fails(checkCascade({ create }))) || (await fails(checkBatches(20, { create })))
+    const isFound =
+      (await fails(checkCascade({ create }))) ||
+      (await fails(checkBatches(20, { create }))) ||
+      (await fails(checkWholeBatches(100, { create, createAdapter: createMemoryAdapter })))
     expect(isFound || (await fails(checkBatches(300, { create })))).toBe(true)
   })
 })
-
-const STORE = '../../src/core/batch/batch-store.js'
 
 const breakFindBroken =
   (break_: (since: number, find: BatchStores.BatchStore['findBroken']) => ReturnType<typeof find>) =>

@@ -4,7 +4,7 @@ import type { Caller, ServiceOptions, StorageAdapter, WriteStep } from '../../sr
 import { scale, useSmallerBounds } from '../support/bounds.js'
 import { createTestService, faultsOf, type Sent, type TestService } from '../support/service.js'
 import { closeAfterEach, useStorages } from '../support/storages.js'
-import { idOf, openStored } from '../support/stored.js'
+import { idOf, openStored, replaceMethods } from '../support/stored.js'
 
 // CONTRACT.md §2, "Batch"
 
@@ -218,8 +218,7 @@ describe.each(storages)('a batch, in %s,', (_, create) => {
 /** Slips a write in before each of the first writes of a batch. */
 function slipIn(adapter: StorageAdapter, times: number, write: () => Promise<unknown>): StorageAdapter {
   let left = times
-  return {
-    ...adapter,
+  return replaceMethods(adapter, {
     async write(steps: readonly WriteStep[], options) {
       const isBatch = steps.some(
         (step) => ('require' in step && step.version !== undefined) || 'remove' in step || 'refuse' in step,
@@ -230,7 +229,7 @@ function slipIn(adapter: StorageAdapter, times: number, write: () => Promise<unk
       }
       return adapter.write(steps, options)
     },
-  }
+  })
 }
 
 describe.each(storages)('while others write, a batch in %s', (_, create) => {
@@ -253,7 +252,7 @@ describe.each(storages)('while others write, a batch in %s', (_, create) => {
   }
   const grow = ({ send }: TestService) => send(`PATCH ${TEAM}`, { caller: ann, body: { size: 7 } })
 
-  test('judges everything anew where what it read has changed', async () => {
+  test('judges everything again where what it read has changed', async () => {
     const service = await openUnder(1, grow)
     const sent = await run(service, get(TEAM), patch(`/teams/${idOf(2)}`, { size: 1 }))
     expect(statuses(sent)).toEqual([200, 200])
@@ -300,7 +299,7 @@ describe.each(storages)('while others write, a batch in %s', (_, create) => {
     expect(statuses(sent)).toEqual([200, 201, 200])
   })
 
-  test('answers as before all of another batch, or as behind it', async () => {
+  test('answers as before all of another batch, or as after it', async () => {
     const service = await openUnder(1, (other) =>
       run(other, patch(TEAM, { name: 'renamed' }), claim(`/teams/${idOf(9)}`, { name: 'nine' })),
     )

@@ -48,7 +48,7 @@ const mutants: readonly (readonly [mutant: Mutant, held: string, hasHooks: boole
         }
       },
     ],
-    'a DELETE',
+    'a DELETE of what notes refer to',
     true,
   ],
 ]

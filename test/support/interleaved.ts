@@ -81,6 +81,7 @@ export const HELD: { readonly [what: string]: Act } = {
     return send(`PUT /notes/${NEW}`, { token: tokens[0], headers, body: { text: 'new', team: 'red' } })
   },
   'a DELETE': byAnn(`DELETE /notes/${NOTE}`),
+  'a DELETE of what notes refer to': byRoot(`DELETE /teams/${TEAM}`),
   'a batch': byAnn(
     ...inBatch(patch(`/notes/${NOTE}`, { text: 'of ann' }), { method: 'GET', path: `/notes/${OTHER}` }),
   ),
@@ -102,6 +103,7 @@ const BETWEEN: { readonly [what: string]: Act } = {
     ),
   ),
   'the same note': byRoot(...inBatch({ method: 'PUT', path: `/notes/${NEW}`, ifNoneMatch: '*', body: {} })),
+  'another note of the team': byRoot('POST /notes', { of: TEAM }),
   'the end of a note': byRoot(`DELETE /notes/${NOTE}`),
   'the end of a team': byRoot(`DELETE /teams/${TEAM}`),
   'another secret': byRoot(`PATCH /users/${ANN}`, { pin: 'of root' }),

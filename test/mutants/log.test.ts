@@ -70,6 +70,24 @@ const mutants: readonly (readonly [what: string, broken: Partial<LogParts>])[] =
     },
   ],
   [
+    'what a document was in the middle of a write is recorded',
+    {
+      record: (changes, steps) =>
+        changes.flatMap((change) => {
+          const [middle, ...others] = steps.flatMap((step) =>
+            'replace' in step && step.in === change.in && step.replace._id === change.id
+              ? [step.replace]
+              : [],
+          )
+          if (!middle || others.length === 0) return [change]
+          return [
+            { ...change, after: middle },
+            { ...change, before: middle },
+          ]
+        }),
+    },
+  ],
+  [
     'what came and went in one write is recorded',
     {
       record: (changes, steps) => [

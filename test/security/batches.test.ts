@@ -139,6 +139,24 @@ describe('a batch tells no more than its operations alone', () => {
       expect(refusalOf(await run(ann.token, get(draft, { ifMatch: tag })))).toEqual([404, 'not_found', 0])
   })
 
+  test('where a condition at its end is not met', async () => {
+    const { run, ann, ben, send } = await createStage()
+    const mine = await send('POST /drafts', { token: ann.token, body: { key: 'mine' } })
+    const path = `/drafts/${mine.body._id}`
+    const draftOfBen = (await send('GET /drafts', { token: ben.token })).body[0]._id
+    // An exchange with a document of somebody else: its operation is the error, not the value that it would free.
+    const exchange = (id: string) =>
+      run(ann.token, patch(path, { key: 'k' }), patch(`/drafts/${id}`, { key: 'mine' }))
+    const [there, nowhere] = [await exchange(draftOfBen), await exchange(idOf(1))]
+    expect(refusalOf(there)).toEqual([404, 'not_found', 1])
+    expect({ ...there.body, requestId: '' }).toEqual({ ...nowhere.body, requestId: '' })
+    // A later operation that changes nothing of it frees no value.
+    const kept = await run(ann.token, patch(path, { key: 'k' }), patch(path, { text: 'x' }))
+    expect(refusalOf(kept)).toEqual([409, 'unique_violation', 1])
+    expect(JSON.stringify(kept.body)).not.toContain(draftOfBen)
+    expect((await send(`GET ${path}`, { token: ann.token })).body.key).toBe('mine')
+  })
+
   test('of a value that is taken: that it is, and nothing else', async () => {
     const { run, ann } = await createStage()
     const { body } = await run(ann.token, post('/open', {}), post('/drafts', { key: 'k' }))

@@ -184,7 +184,7 @@ export interface StoredReport {
   readonly misfits: readonly StoredMisfit[]
   /** The steps of `migrate` that documents need: fill, then normal form, each by field. */
   readonly steps: readonly PendingStep[]
-  /** What is invalid or cut, and would be after these steps too. */
+  /** The misfits that remain after these steps. */
   readonly unfixed: readonly StoredMisfit[]
   /** Documents that no rule lets anyone read, in a collection that has read rules. */
   readonly unreadable: StoredCount

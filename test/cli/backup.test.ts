@@ -217,7 +217,7 @@ test.each([
   [
     ['backup', '--data', 'app.db', 'out.db', '--yes'],
     2,
-    'backup has no option --yes, which belongs to restore\n',
+    'backup has no option --yes, which belongs to restore and migrate\n',
   ],
 ])('%j says what is wrong', async (args, code, text) => {
   await writeFiles({ 'text.db': 'text '.repeat(300) })

@@ -140,18 +140,20 @@ test('an explanation has the declared names', async () => {
   expect(JSON.stringify(explanation)).not.toContain('title')
 })
 
-test('a comparison of configurations tells of each changed stored name', () => {
+describe('a comparison of configurations has one removed and one new for a changed stored name of', () => {
   const withNames = (collection: object, field: object) => ({
     collections: { notes: { ...collection, schema: { text: { ...text, ...field } } } },
   })
-  const differences = comparePermissions(
-    withNames({}, {}),
-    withNames({ stored: 'posts' }, { stored: 'body' }),
-  )
-  expect(differences).toMatchObject([
-    { kind: 'schema', pointer: '/collections/notes/schema/text/stored' },
-    { kind: 'schema', pointer: '/collections/notes/stored' },
-  ])
+  test.each([
+    ['a field', withNames({}, { stored: 'body' }), '/collections/notes/schema/text'],
+    ['a collection', withNames({ stored: 'posts' }, {}), '/collections/notes'],
+  ])('%s', (_, later, pointer) => {
+    const differences = comparePermissions(withNames({}, {}), later)
+    expect(differences).toEqual([
+      { kind: 'schema', pointer, before: expect.anything(), follows: [] },
+      { kind: 'schema', pointer, after: expect.anything(), follows: [] },
+    ])
+  })
 })
 
 describe('a configuration', () => {

@@ -201,6 +201,8 @@ export function createLifecycle(
       if (closing) return Promise.reject(new Error('the service is closed'))
       if (state === 'open') return watch.enter()
       if (state === 'closed' || (state === 'failed' && performance.now() - failedAt >= PAUSE)) {
+        // A wrong clock is an error of the host. After this point, errors count as those of the storage.
+        now()
         state = 'opening'
         opening = openStorage()
         // The callers of `open` receive the failure. If there are none, it must not end the process.

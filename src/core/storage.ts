@@ -57,7 +57,7 @@ export interface LeftIndex {
   readonly collection: string
   /** The dotted paths of its fields. */
   readonly fields: readonly string[]
-  /** How an operator ends it: a command, such as `drop the index a`. */
+  /** How an operator ends it: a command, such as `run drop-index a`. */
   readonly mend: string
 }
 
@@ -411,6 +411,12 @@ export interface StorageAdapter {
    * this method, the service does not report such indexes.
    */
   leftUnique?(plans: readonly CollectionPlan[], options?: CallOptions): MaybePromise<readonly LeftIndex[]>
+  /**
+   * Drops the unique indexes of a collection over exactly these fields, which are dotted paths: in any order, and of any
+   * types. Nothing happens if there are none. MUST be safe to call again after it was interrupted. The service never calls
+   * this method; a command of an operator does.
+   */
+  dropUnique?(collection: string, fields: readonly string[]): Promise<void>
   close(): Promise<void>
   /** The name of the engine for observers of requests: `memory`, `sqlite`, `postgresql`, or another one. */
   readonly system?: string

@@ -96,6 +96,43 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('migrate of documents in %s', (
   })
 })
 
+describe('a unique index', () => {
+  const TWINS = configOf({ title: text, email: text })
+  const args = ['--data', 'unique.db', '--drop-unique', 'articles', 'email']
+  const connect = () => createSqliteAdapter({ file: join(folder(), 'unique.db') })
+
+  test('that is no longer declared is dropped, after it is named by the warning of check', async () => {
+    await fill(connect)
+    await writeFiles({ 'twins.json': TWINS })
+    const warned = await run('check', 'twins.json', '--data', 'unique.db')
+    expect(warned.stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'to end this, run collection-service migrate --drop-unique articles email --yes',
+    )
+    const declared = await run('migrate', ...args, '--yes')
+    expect([declared.code, declared.stderr]).toEqual([
+      1,
+      expect.stringContaining('/collections/articles: articles email is unique in this configuration'),
+    ])
+    const { code, stdout } = await run('migrate', 'twins.json', ...args, '--yes')
+    expect([code, stdout]).toEqual([0, 'The unique index articles email is dropped.\n'])
+    const again = await run('migrate', 'twins.json', ...args, '--yes')
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('there is no unique index')])
+    const service = createTestService(TWINS as never, { adapter: connect(), holdsOthers: true })
+    expect((await service.send('POST /articles', { body: DOCUMENTS[0] ?? {} })).status).toBe(201)
+    await service.handler.close()
+  })
+
+  test.each([
+    ['without --yes', args, 'needs --yes'],
+    ['without fields', [...args.slice(0, 4), '--yes'], 'needs the stored names'],
+    ['beside a dry run', [...args, '--yes', '--dry-run'], '--drop-unique and --dry-run cannot'],
+    ['beside --erase', [...args, '--yes', '--erase'], '--drop-unique and --erase cannot'],
+  ])('is not dropped %s', async (_, line, message) => {
+    const { code, stderr } = await run('migrate', ...line)
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+  })
+})
+
 describe('migrations', () => {
   const MIGRATED = { ...configOf({ title: text, email: text }), migrations: ['2026-11-titles'] }
   const CODE = `export default {

@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { ConfigError, createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import { migrateCollections } from '../../src/tools/migrate/index.js'
+import { DROP_UNIQUE_LAWS } from '../support/drop-unique-laws.js'
 import { ERASE_LAWS } from '../support/erase-laws.js'
 import { MIGRATE_LAWS } from '../support/migrate-laws.js'
 import { PROCESS_LAWS } from '../support/process-laws.js'
 import { closeAfterEach, useLastingStorages } from '../support/storages.js'
 
-// CONTRACT.md §1, "Fill", "Migrations", "Erase", §7, "Migrating", "Earlier processes"
+// CONTRACT.md §1, "Fill", "Migrations", "Erase", §7, "Migrating", "Earlier processes", "Dropping a unique index"
 
 const opened = closeAfterEach()
 
 describe.each(useLastingStorages())('over %s, a run', (_, create) => {
-  test.each([...MIGRATE_LAWS, ...PROCESS_LAWS, ...ERASE_LAWS])('%s', async (_what, check) => {
+  test.each([...MIGRATE_LAWS, ...PROCESS_LAWS, ...ERASE_LAWS, ...DROP_UNIQUE_LAWS])('%s', async (_what, check) => {
     await check({ connect: create(), migrate: migrateCollections, opened })
   })
 })

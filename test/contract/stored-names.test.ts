@@ -77,7 +77,7 @@ describe.each(useLastingStorages())('in %s, tools', (_, create) => {
   })
 })
 
-describe.each(useLastingStorages())('in %s, values that no field has after a rename', (name, create) => {
+describe.each(useLastingStorages())('in %s, values that no field has after a rename', (_, create) => {
   const place = (properties: object) => ({ type: 'object', properties })
   const before = {
     title: { ...text, unique: true },
@@ -115,11 +115,14 @@ describe.each(useLastingStorages())('in %s, values that no field has after a ren
       { field: 'place.city', error: 'unknown_property', message: NO_FIELD, ...one },
       { field: 'pin', error: 'wrong_type', message: 'is stored as it is, not as a hash', ...one },
     ])
-    expect(report?.leftUnique.map(({ fields }) => fields).sort()).toEqual(
-      name === 'memory' ? [] : [['"headline" in the storage'], ['headline']],
-    )
+    expect(report?.leftUnique.map(({ fields }) => fields).sort()).toEqual([
+      ['"headline" in the storage'],
+      ['headline'],
+    ])
     await vi.waitFor(() => expect(JSON.stringify(now.logged)).toContain(NO_FIELD), 10_000)
-    expect(JSON.stringify(now.logged)).not.toMatch(/_:|title|town/)
+    // Only the command that drops an index has the stored name of a field.
+    const logged = JSON.stringify(now.logged).replaceAll(/--drop-unique [\w ]+ --yes/g, '')
+    expect(logged).not.toMatch(/_:|title|town/)
     // A text that was stored before the field became a secret goes with the next secret, as without a rename.
     await now.send(`PATCH /articles/${_id}`, { body: { pin: '5678' } })
     const [stored] = await adapter.list('notes', { filter: everything, sort: [], skip: 0, limit: null })

@@ -14,6 +14,7 @@ import type * as ProcessLines from '../../src/core/stored/record/process-lines.j
 import type * as ProgressModule from '../../src/core/stored/record/progress.js'
 import type * as SchemaRecord from '../../src/core/stored/record/schema-record.js'
 import { createMemoryAdapter } from '../../src/index.js'
+import { DROP_UNIQUE_LAWS } from '../support/drop-unique-laws.js'
 import { ERASE_LAWS } from '../support/erase-laws.js'
 import { MIGRATE_LAWS } from '../support/migrate-laws.js'
 import { PROCESS_LAWS } from '../support/process-laws.js'
@@ -315,6 +316,26 @@ const mutants: readonly Mutant[] = [
     change<typeof ProcessLines>(() => ({ findStorable: () => undefined })),
   ],
   [
+    'a unique index is dropped beside a process that declares it',
+    LINES,
+    change<typeof ProcessLines>(() => ({ findDeclared: () => undefined })),
+  ],
+  [
+    'a drop does not say that it begins',
+    PROGRESS,
+    change<typeof ProgressModule>(() => ({ readDropping: () => [] })),
+  ],
+  [
+    'that a unique index was dropped is not recorded',
+    RECORD,
+    change<typeof SchemaRecord>(() => ({ noteDropped: async () => {} })),
+  ],
+  [
+    'that a process has created a dropped index is not recorded',
+    RECORD,
+    change<typeof SchemaRecord>(() => ({ noteCreated: async () => {} })),
+  ],
+  [
     'two runs write at once',
     TURN,
     change<typeof TurnModule>(() => ({ Turn: Untaken as unknown as typeof TurnModule.Turn })),
@@ -322,15 +343,16 @@ const mutants: readonly Mutant[] = [
 ]
 
 test.each(choose(mutants))('%s: noticed', async (...mutant) => {
-  const { create, migrate } = await loadMutant(mutant, async () => ({
+  const { create, migrate, drop } = await loadMutant(mutant, async () => ({
     create: (await import('../../src/core/create-service.js')).createCollectionService,
     migrate: (await import('../../src/tools/migrate/index.js')).migrateCollections,
+    drop: (await import('../../src/tools/migrate/index.js')).dropUniqueIndex,
   }))
   const opened: TestService[] = []
   let isNoticed = false
-  for (const [, check] of [...MIGRATE_LAWS, ...PROCESS_LAWS, ...ERASE_LAWS]) {
+  for (const [, check] of [...MIGRATE_LAWS, ...PROCESS_LAWS, ...ERASE_LAWS, ...DROP_UNIQUE_LAWS]) {
     const adapter = createMemoryAdapter()
-    isNoticed ||= await fails(check({ connect: () => adapter, create, migrate, opened }))
+    isNoticed ||= await fails(check({ connect: () => adapter, create, migrate, drop, opened }))
   }
   await Promise.all(opened.map(({ handler }) => handler.close()))
   expect(isNoticed).toBe(true)

@@ -6,6 +6,7 @@ import type {
   StoredDocument,
 } from '../../src/index.js'
 import type {
+  dropUniqueIndex,
   MigrateDocument,
   MigrateOptions,
   MigrateStep,
@@ -24,6 +25,8 @@ import { idOf, LONG_AGO } from './stored.js'
 export interface Migrating {
   readonly connect: () => StorageAdapter
   readonly migrate: typeof migrateCollections
+  /** Default: that of the package. */
+  readonly drop?: typeof dropUniqueIndex
   readonly create?: typeof createCollectionService
   /** Takes the services that are to be closed. */
   readonly opened: TestService[]

@@ -2,6 +2,7 @@ import { compileFilter } from '../../core/filter/matches.js'
 import { freezeCopy, freezeNext } from '../../core/json/freeze-deep.js'
 import { ANY, requireOptions } from '../../core/options.js'
 import type {
+  IndexPlan,
   ListQuery,
   LogPlan,
   StorageAdapter,
@@ -14,7 +15,7 @@ import { LogPlans } from '../log/log-plans.js'
 import { ChangeLog, type Touched } from './change-log.js'
 import { groupByRanks } from './group-ranks.js'
 import { createPlanner, type Planner } from './plan/plan-scan.js'
-import { createDatabase, createRows, type Rows } from './rows.js'
+import { createDatabase, createRows, hasSamePaths, type Rows } from './rows.js'
 import { countFound, findAll, groupFound, listFound } from './search.js'
 import { createSnapshot } from './snapshot.js'
 
@@ -196,9 +197,28 @@ export function createMemoryStorage(options: MemoryAdapterOptions, makeRows = cr
       )
       return createSnapshot(new Map(entries))
     },
+    leftUnique: (plans) =>
+      plans.flatMap(({ name, indexes }) => {
+        const declared = indexes.filter(({ unique }) => unique).map(pathsOf)
+        const all = collections.get(name)?.rows.unique.map(pathsOf) ?? []
+        const left = all.filter((fields) => !declared.some((paths) => hasSamePaths(paths, fields)))
+        return left.map((fields) => ({ collection: name, fields, mend: MEND }))
+      }),
+    async dropUnique(collection, fields) {
+      const held = collections.get(collection)
+      if (!held) return
+      held.rows.dropUnique(fields)
+      // The plans of the former planner may use the index.
+      collections.set(collection, { ...held, plan: createPlanner(held.rows) })
+    },
     async close() {},
   }
 }
+
+const pathsOf = ({ fields }: Pick<IndexPlan, 'fields'>): readonly string[] => fields.map(({ path }) => path)
+
+/** How a unique index that is left ends. */
+const MEND = 'restart the process, or call dropUniqueIndex of collection-service/migrate'
 
 /** The number of documents in one batch of a stream. */
 const BATCH = 500

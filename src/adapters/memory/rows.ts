@@ -149,6 +149,8 @@ export interface Rows {
    * the index, unless an equal index is already enforced. Throws if the documents violate uniqueness.
    */
   prepareUnique(fields: readonly FieldRef[]): () => void
+  /** Ends the unique indexes over exactly these paths, in any order. */
+  dropUnique(paths: readonly string[]): void
   addSorted(fields: readonly FieldRef[]): void
 }
 
@@ -228,6 +230,14 @@ export function createRows(database: Loki, name: string): Rows {
         if (!hasIndex(unique, fields)) unique.push(index)
       }
     },
+    dropUnique(paths) {
+      const isOther = ({ fields }: UniqueIndex): boolean =>
+        !hasSamePaths(
+          fields.map(({ path }) => path),
+          paths,
+        )
+      unique.splice(0, unique.length, ...unique.filter(isOther))
+    },
     addSorted(fields) {
       if (hasIndex(sorted, fields)) return
       const index = createSortedIndex(fields)
@@ -237,6 +247,10 @@ export function createRows(database: Loki, name: string): Rows {
     },
   }
 }
+
+/** Whether two lists have the same paths, in any order. */
+export const hasSamePaths = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((path) => b.includes(path))
 
 const hasIndex = (
   indexes: readonly { readonly fields: readonly FieldRef[] }[],

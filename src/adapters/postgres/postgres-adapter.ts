@@ -3,6 +3,7 @@ import { isObject } from '../../core/json/own-properties.js'
 import { BOOLEAN, type Expectations, judgeOptions } from '../../core/options.js'
 import type { CollectionPlan, IndexPlan, StorageAdapter } from '../../core/storage.js'
 import { LogPlans } from '../log/log-plans.js'
+import { UnusableStorage } from '../sql/faults.js'
 import { isOfElements, soughtIndexes } from '../sql/structures.js'
 import { createPool, splitHosts } from './connection/hosts.js'
 import { Connections } from './connection/lease.js'
@@ -19,6 +20,7 @@ import { createListTogether } from './read/together.js'
 import {
   createDropSurplus,
   createMissing,
+  dropUnique,
   explainOpening,
   readLeft,
   settleLayout,
@@ -196,6 +198,17 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
       readLeft(read, { schema, engine }, plans, options).catch((thrown: unknown) => {
         throw explain(thrown)
       }),
+    async dropUnique(collection, fields) {
+      try {
+        if (!migrate)
+          throw new UnusableStorage(
+            'with migrate: false, the adapter changes no indexes: use an adapter without this option',
+          )
+        await dropUnique(use, { schema, engine }, { collection, fields })
+      } catch (thrown) {
+        throw await explainOpening(connections?.use, schema, thrown)
+      }
+    },
     async close() {
       const opened = connecting?.catch(() => undefined)
       connecting = undefined

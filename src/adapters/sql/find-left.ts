@@ -1,7 +1,6 @@
 import type { FieldRef } from '../../core/filter/filter.js'
 import type { LeftIndex } from '../../core/storage.js'
 import { nameWhileBuilt } from './create-structures.js'
-import { STRUCTURES } from './dialect.js'
 import { isIndex, type Structure } from './structures.js'
 
 /** A row of the table of structures. */
@@ -25,10 +24,27 @@ export function findLeft(wanted: readonly Structure[], recorded: readonly Record
     const fields = JSON.parse(bound) as readonly FieldRef[] | null
     if (!fields || names.has(name) || !collections.has(collection) || asked.has(keyOf(collection, fields)))
       return []
-    const mend = `drop the index ${name} and delete its row in ${STRUCTURES}`
-    return [{ collection, fields: fields.map(({ path }) => path), mend }]
+    const paths = fields.map(({ path }) => path)
+    const mend = `run collection-service migrate --drop-unique ${[collection, ...paths].join(' ')} --yes`
+    return [{ collection, fields: paths, mend }]
   })
 }
 
-const keyOf = (collection: string, fields: readonly FieldRef[]): string =>
+/** Finds the unique indexes over exactly these fields, in any order (`StorageAdapter.dropUnique`). */
+export function findUnique(
+  recorded: readonly Recorded[],
+  collection: string,
+  paths: readonly string[],
+): readonly Recorded[] {
+  const wanted = keyOf(
+    collection,
+    paths.map((path) => ({ path })),
+  )
+  return recorded.filter((one) => {
+    const fields = JSON.parse(one.bound) as readonly FieldRef[] | null
+    return fields !== null && keyOf(one.collection, fields) === wanted
+  })
+}
+
+const keyOf = (collection: string, fields: readonly Pick<FieldRef, 'path'>[]): string =>
   JSON.stringify([collection, ...fields.map(({ path }) => path).sort()])

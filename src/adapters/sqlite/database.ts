@@ -21,7 +21,7 @@ import { createNotifier } from '../log/notifier.js'
 import { createStructures, explainRecorded } from '../sql/create-structures.js'
 import { quoteName, STRUCTURES } from '../sql/dialect.js'
 import type { IdSearch } from '../sql/engine.js'
-import { findLeft, namesOf, type Recorded } from '../sql/find-left.js'
+import { findLeft, findUnique, namesOf, type Recorded } from '../sql/find-left.js'
 import { pinnedIds } from '../sql/pinned-ids.js'
 import { lacking, lapseLogging, structuresOf } from '../sql/structures.js'
 import { tableNameOf } from '../sql/table-names.js'
@@ -116,6 +116,27 @@ function readRecorded(connection: Connection): readonly Recorded[] {
 /** See `StorageAdapter.leftUnique`. */
 export const readLeft = (connection: Connection, plans: readonly CollectionPlan[]): readonly LeftIndex[] =>
   findLeft(structuresOf(plans, sqliteDialect), readRecorded(connection))
+
+/** Drops unique indexes in one transaction. Returns their names. */
+function dropUnique(
+  connection: Connection,
+  collection: string,
+  fields: readonly string[],
+): ReadonlySet<string> {
+  connection.execute('BEGIN IMMEDIATE')
+  try {
+    const found = namesOf(findUnique(readRecorded(connection), collection, fields))
+    for (const name of found) {
+      connection.execute(`DROP INDEX IF EXISTS ${quoteName(name)}`)
+      connection.execute(`DELETE FROM ${TABLE} WHERE name = '${name}'`)
+    }
+    connection.execute('COMMIT')
+    return found
+  } catch (thrown) {
+    if (connection.isInTransaction) connection.execute('ROLLBACK')
+    throw thrown
+  }
+}
 
 /** The maximum number of simultaneous long reads. */
 const CONNECTIONS = 4
@@ -245,6 +266,15 @@ export class Database {
   /** See `StorageAdapter.leftUnique`. */
   leftUnique(plans: readonly CollectionPlan[]): readonly LeftIndex[] {
     return readLeft(this.#shortConnection(), plans)
+  }
+
+  /** See `StorageAdapter.dropUnique`. */
+  async dropUnique(collection: string, fields: readonly string[]): Promise<void> {
+    await this.#queue.drain()
+    const dropped = await whileBusy(() => dropUnique(this.#writer, collection, fields))
+    const left = this.#indexes.get(collection)?.filter(({ name }) => !dropped.has(name)) ?? []
+    this.#indexes.set(collection, left)
+    this.#finders.set(collection, this.#finderOf(collection))
   }
 
   list(collection: string, query: ListQuery): MaybePromise<Listed> {

@@ -75,6 +75,9 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
       return place.run((database) => database.snapshot())
     },
     leftUnique: (plans) => place.run((database) => database.leftUnique(plans)),
+    async dropUnique(collection, fields) {
+      return place.run((database) => database.dropUnique(collection, fields))
+    },
     close: () => place.close(),
   }
 }

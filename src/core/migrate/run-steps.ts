@@ -204,8 +204,8 @@ const secondsOf = (milliseconds: number): string => {
   return `${seconds} ${seconds === 1 ? 'second' : 'seconds'}`
 }
 
-/** Describes processes that prevent a step. */
-function describeLines(lines: readonly ProcessLine[], now: number): string {
+/** Describes processes that prevent a step, and for how long. */
+export function describeLines(lines: readonly ProcessLine[], now: number): string {
   const each = lines.map(({ pid, at }) => {
     const seen = `seen ${secondsOf(now - at)} ago`
     return pid === null ? `a process, ${seen}` : `process ${pid}, ${seen}`

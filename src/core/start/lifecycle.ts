@@ -17,7 +17,7 @@ import {
   type ProcessLine,
   type StoredSchema,
 } from '../stored/record/process-lines.js'
-import { SCHEMA_PLAN } from '../stored/record/schema-record.js'
+import { noteCreated, SCHEMA_PLAN } from '../stored/record/schema-record.js'
 import type { MaybePromise } from '../types.js'
 import type { ProcessWatch } from './process-watch.js'
 import { isSeeded, storeSeed } from './store-seed.js'
@@ -133,15 +133,19 @@ export function createLifecycle(
     const { record, lines } = await openForRecord(adapter, plans, watch)
     warnOfEarlier(service, lines)
     const isSplit = plans.some(hasUnique)
+    const openAll = async (): Promise<void> => {
+      await adapter.open(plans)
+      if (record && record.droppedUniques.length > 0) await noteCreated(store, plan.collections.values())
+    }
     if (record && isCurrent(record, plan)) {
-      if (isSplit) await adapter.open(plans)
+      if (isSplit) await openAll()
       return record
     }
     const first = withoutNewIndexes(plans, plan, record)
     if (isSplit) await adapter.open(first)
     await migrate?.()
     const compared = await compareRecord(store, plan, now())
-    if (first.some(({ indexes }, i) => indexes.length !== plans[i]?.indexes.length)) await adapter.open(plans)
+    if (first.some(({ indexes }, i) => indexes.length !== plans[i]?.indexes.length)) await openAll()
     return compared
   }
   const openStorage = async (): Promise<undefined> => {

@@ -5,6 +5,7 @@ import type { WriteStep } from '../storage.js'
 import { isNewEnough } from '../stored/record/compare-record.js'
 import {
   describeProcess,
+  findDeclared,
   findStorable,
   LINE_COUNTS,
   readSchema,
@@ -116,6 +117,9 @@ export class ProcessWatch {
     const { record } = schema
     if (record && !isNewEnough(record, plan.migrations))
       throw await this.#refuse(`the migration ${JSON.stringify(record.finished.at(-1))} is finished`)
+    const dropped = findDeclared(describeProcess(plan), record?.droppedUniques ?? [])
+    if (dropped !== undefined)
+      throw await this.#refuse(`the unique index ${dropped} was dropped, and a restart creates it again`)
     const begun = isLate ? this.#findUnknown(schema) : undefined
     if (begun !== undefined) throw await this.#refuse(begun)
     // The process may have ended meanwhile.
@@ -125,12 +129,15 @@ export class ProcessWatch {
   }
 
   /** Says which step has begun that the configuration lacks. */
-  #findUnknown({ begun, erasing }: StoredSchema): string | undefined {
+  #findUnknown({ begun, erasing, dropping }: StoredSchema): string | undefined {
     const { plan } = this.#options
     const name = begun.find((one) => !plan.migrations.includes(one))
     if (name !== undefined) return `the migration ${JSON.stringify(name)} has begun`
-    const key = findStorable(describeProcess(plan), erasing)
-    return key === undefined ? undefined : `${key.replace(' ', '.')} is being erased`
+    const line = describeProcess(plan)
+    const key = findStorable(line, erasing)
+    if (key !== undefined) return `${key.replace(' ', '.')} is being erased`
+    const index = findDeclared(line, dropping)
+    return index === undefined ? undefined : `the unique index ${index} is being dropped`
   }
 
   /** Stores the line before it reads: of a process and a migration that begin at once, one sees the other. */

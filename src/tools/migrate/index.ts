@@ -2,4 +2,5 @@ export type { MigrateFailure, MigrateProgress, MigrateStep } from '../../core/mi
 export type { MigrateDocument, Migration, MigrationResult, Migrations } from '../../core/types.js'
 export type { StoredDocumentOf } from '../../infer/stored-documents.js'
 export { defineMigration, type TypedMigration } from './define-migration.js'
+export { type DropUniqueOptions, dropUniqueIndex } from './drop-unique-index.js'
 export { type Migrated, type MigrateOptions, migrateCollections } from './migrate-collections.js'

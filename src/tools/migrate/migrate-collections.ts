@@ -1,10 +1,8 @@
 import { plansOf } from '../../core/changes/log/log-plans.js'
 import type { ServicePlan } from '../../core/config/plan.js'
-import { assembleService } from '../../core/create-service.js'
 import { migrateStorage } from '../../core/migrate/migrate-storage.js'
 import type { MigrateFailure, MigrateProgress, MigrateStep } from '../../core/migrate/run-steps.js'
 import { ANY, BOOLEAN, type Expectations, FUNCTION, requireOptions } from '../../core/options.js'
-import type { Service } from '../../core/request/call.js'
 import { UNHURRIED } from '../../core/request/deadline.js'
 import { createStore } from '../../core/request/store.js'
 import type { StorageAdapter } from '../../core/storage.js'
@@ -12,6 +10,7 @@ import { renameStorage, storedPlan } from '../../core/stored/names/renamed-stora
 import { withoutNewIndexes } from '../../core/stored/record/new-indexes.js'
 import { readRecord, SCHEMA_PLAN } from '../../core/stored/record/schema-record.js'
 import type { Migrations } from '../../core/types.js'
+import { assemble } from './assemble.js'
 import { openDryStorage } from './dry-storage.js'
 
 /** The options of a run. */
@@ -86,29 +85,6 @@ export async function migrateCollections(
   })
   return { steps }
 }
-
-/** Assembles a service that answers no requests. */
-function assemble(config: unknown, adapter: StorageAdapter, { migrations, now }: MigrateOptions): Service {
-  let service: Service | undefined
-  const options = {
-    // Only a service that answers requests needs these: whether they are missing is its business.
-    authenticate: () => null,
-    accounts: true,
-    deliver() {},
-    production: false,
-    logger: SILENT,
-    ...(migrations ? { migrations } : {}),
-    ...(now ? { now } : {}),
-  }
-  assembleService(config, adapter, options, (one) => {
-    service = one
-    return one
-  })
-  if (!service) throw new Error('no service was assembled')
-  return service
-}
-
-const SILENT = { info() {}, warn() {}, error() {} }
 
 async function openForRun(adapter: StorageAdapter, plan: ServicePlan): Promise<StorageAdapter> {
   await adapter.open([SCHEMA_PLAN])

@@ -14,7 +14,7 @@ import {
 import { type ElementsIndex, quoteName, STRUCTURES, type Value } from '../../sql/dialect.js'
 import type { SqlEngine } from '../../sql/engine.js'
 import { messageOf, UnusableStorage } from '../../sql/faults.js'
-import { findLeft, namesOf, type Recorded } from '../../sql/find-left.js'
+import { findLeft, findUnique, namesOf, type Recorded } from '../../sql/find-left.js'
 import { writeStatement } from '../../sql/statements.js'
 import {
   isIndex,
@@ -581,6 +581,27 @@ export async function readLeft(
   const wanted = structuresOf(plans, place.engine.dialect)
   return findLeft(wanted, await use(({ run }) => readRecorded(run, place, wanted), options))
 }
+
+/**
+ * Drops unique indexes while other processes write (`StorageAdapter.dropUnique`). An index whose drop was interrupted is
+ * recorded as being built, so it is found again.
+ */
+export const dropUnique = (
+  use: Connections['use'],
+  place: DatabaseSchema,
+  { collection, fields }: Pick<LeftIndex, 'collection' | 'fields'>,
+): Promise<void> =>
+  workInTurn(use, place, async (run) => {
+    const [found] = findUnique(await readRecorded(run, place, []), collection, fields)
+    if (!found) return undefined
+    const name = found.name.replace(nameWhileBuilt(''), '')
+    const building = nameWhileBuilt(name)
+    return async (run) => {
+      await rename(run, place, [name, building])
+      await run(`DROP INDEX CONCURRENTLY IF EXISTS ${quoteName(place.schema)}.${quoteName(name)}`)
+      await forget(run, place, building)
+    }
+  })
 
 /** Ends logs, and creates the missing structures except indexes of existing tables. */
 const createNew = (

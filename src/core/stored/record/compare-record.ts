@@ -68,8 +68,8 @@ export async function compareRecord(store: Store, plan: Configured, now: number)
     const uniques = listUniques(all)
     const filled = [...new Set([...(record?.filled ?? []), ...all.flatMap(listFillKeys)])]
     const previous = record?.current ?? null
-    const erased = record?.erased ?? []
-    return { number, current, previous, names, uniques, filled, finished, erased, dropped }
+    const { erased = [], droppedUniques = [] } = record ?? {}
+    return { number, current, previous, names, uniques, filled, finished, erased, droppedUniques, dropped }
   })
 }
 

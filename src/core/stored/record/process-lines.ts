@@ -6,9 +6,10 @@ import { drawFirstVersion } from '../../first-version.js'
 import { readOwn } from '../../json/own-properties.js'
 import type { Store } from '../../request/store.js'
 import type { StoredDocument, WriteStep } from '../../storage.js'
-import { readBegun, readErasing } from './progress.js'
+import { readBegun, readDropping, readErasing } from './progress.js'
 import {
   eraseKey,
+  fieldsOfUnique,
   isEmptyStorage,
   listSteps,
   listUniques,
@@ -117,6 +118,8 @@ export interface StoredSchema {
   readonly begun: readonly string[]
   /** The names whose values a run has begun to erase (see `eraseKey`). */
   readonly erasing: readonly string[]
+  /** The unique indexes that are being dropped (see `uniqueFieldsKey`). */
+  readonly dropping: readonly string[]
   readonly lines: readonly ProcessLine[]
 }
 
@@ -127,6 +130,7 @@ export async function readSchema(store: Store): Promise<StoredSchema> {
     record: parseRecord(documents.find(({ _id }) => _id === SCHEMA)),
     begun: readBegun(documents),
     erasing: readErasing(documents),
+    dropping: readDropping(documents),
     lines: documents.flatMap(parseLine),
   }
 }
@@ -146,6 +150,15 @@ export const findStorable = (
       return names.some(isKey) || isFree
     }),
   )
+
+/** Finds a unique index that a process declares. `keys` are those of the fields of indexes (see `uniqueFieldsKey`). */
+export function findDeclared(
+  { uniques }: Pick<ProcessLine, 'uniques'>,
+  keys: readonly string[],
+): string | undefined {
+  const declared = new Set(uniques.map(fieldsOfUnique))
+  return keys.find((key) => declared.has(key))
+}
 
 /** Returns the lines that count at a time. */
 export async function listLines(store: Store, now: number): Promise<readonly ProcessLine[]> {

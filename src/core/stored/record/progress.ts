@@ -29,21 +29,34 @@ export const readBegun = (documents: readonly StoredDocument[]): readonly string
   documents.flatMap(({ _id }) => (_id.startsWith(PREFIX) ? [_id.slice(PREFIX.length)] : []))
 
 const ERASE = 'erase'
+const DROP = 'drop'
 
-/** Returns the names whose values some runs have begun to erase (see `eraseKey`), from documents of `_schema`. */
-export const readErasing = (documents: readonly StoredDocument[]): readonly string[] =>
+const readKeys = (documents: readonly StoredDocument[], id: string): readonly string[] =>
   documents.flatMap((document): readonly string[] => {
-    const text = document._id === ERASE ? readOwn(document, 'keys') : undefined
+    const text = document._id === id ? readOwn(document, 'keys') : undefined
     return typeof text === 'string' ? JSON.parse(text) : []
   })
 
-/** Returns the steps that store the names whose values a run has begun to erase; none if it has ended. */
-export const storeErasing = (keys: readonly string[]): readonly WriteStep[] => [
-  { in: SCHEMA, remove: isId(ERASE) },
+const storeKeys = (id: string, keys: readonly string[]): readonly WriteStep[] => [
+  { in: SCHEMA, remove: isId(id) },
   ...(keys.length === 0
     ? []
-    : [{ in: SCHEMA, insert: { _id: ERASE, _version: drawFirstVersion(), keys: JSON.stringify(keys) } }]),
+    : [{ in: SCHEMA, insert: { _id: id, _version: drawFirstVersion(), keys: JSON.stringify(keys) } }]),
 ]
+
+/** Returns the names whose values some runs have begun to erase (see `eraseKey`), from documents of `_schema`. */
+export const readErasing = (documents: readonly StoredDocument[]): readonly string[] =>
+  readKeys(documents, ERASE)
+
+/** Returns the steps that store the names whose values a run has begun to erase; none if it has ended. */
+export const storeErasing = (keys: readonly string[]): readonly WriteStep[] => storeKeys(ERASE, keys)
+
+/** Returns the unique indexes that are being dropped (see `uniqueFieldsKey`), from documents of `_schema`. */
+export const readDropping = (documents: readonly StoredDocument[]): readonly string[] =>
+  readKeys(documents, DROP)
+
+/** Returns the steps that store the unique indexes that are being dropped. */
+export const storeDropping = (keys: readonly string[]): readonly WriteStep[] => storeKeys(DROP, keys)
 
 /** The progress of a migration, which is stored in the same writes as the documents that it changes. */
 export class Progress {

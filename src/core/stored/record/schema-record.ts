@@ -40,6 +40,8 @@ export interface SchemaRecord {
   readonly finished: readonly string[]
   /** The names whose values were erased (see `eraseKey`). */
   readonly erased: readonly string[]
+  /** The unique indexes that were dropped, and that no process has created again (see `uniqueFieldsKey`). */
+  readonly droppedUniques: readonly string[]
   /** What the last configuration no longer declares, although documents have it. */
   readonly dropped: readonly Dropped[]
 }
@@ -71,6 +73,19 @@ export const listErased = ({
 /** The key of a unique index in the record, by stored names. */
 export const uniqueKey = ({ storedName }: Pick<Collection, 'storedName'>, { fields }: IndexPlan): string =>
   [storedName, ...fields.map(({ path, type }) => `${path}:${type}`)].join(' ')
+
+/** The key of the fields of a unique index in any order and of any types, by stored names. */
+export const uniqueFieldsKey = (collection: string, fields: readonly string[]): string =>
+  [collection, ...[...fields].sort()].join(' ')
+
+/** Returns the key of the fields of a unique index from its own key (see `uniqueKey`). */
+export function fieldsOfUnique(key: string): string {
+  const [collection = '', ...fields] = key.split(' ')
+  return uniqueFieldsKey(
+    collection,
+    fields.map((field) => field.slice(0, field.lastIndexOf(':'))),
+  )
+}
 
 /** Returns the keys of the unique indexes of a configuration. */
 export const listUniques = (collections: Iterable<Collection>): readonly string[] =>
@@ -122,6 +137,7 @@ const NO_RECORD: SchemaRecord = {
   filled: [],
   finished: [],
   erased: [],
+  droppedUniques: [],
   dropped: [],
 }
 
@@ -191,6 +207,28 @@ export const noteErased = async (store: Store, keys: readonly string[]): Promise
   await renewRecord(store, async (record = NO_RECORD) => ({
     ...record,
     erased: [...new Set([...record.erased, ...keys])],
+  }))
+}
+
+/** Records that a unique index was dropped. `key` is that of its fields. */
+export const noteDropped = async (store: Store, key: string): Promise<void> => {
+  await renewRecord(store, async (record = NO_RECORD) => ({
+    ...record,
+    uniques: record.uniques.filter((unique) => fieldsOfUnique(unique) !== key),
+    droppedUniques: [...new Set([...record.droppedUniques, key])],
+  }))
+}
+
+/** Records that a process has created the unique indexes of its configuration, if some of them had been dropped. */
+export async function noteCreated(store: Store, collections: Iterable<Collection>): Promise<void> {
+  const uniques = listUniques(collections)
+  const created = new Set(uniques.map(fieldsOfUnique))
+  const isCreated = (key: string): boolean => created.has(key)
+  if (!(await readRecord(store))?.droppedUniques.some(isCreated)) return
+  await renewRecord(store, async (record = NO_RECORD) => ({
+    ...record,
+    uniques: [...new Set([...record.uniques, ...uniques])],
+    droppedUniques: record.droppedUniques.filter((key) => !isCreated(key)),
   }))
 }
 

@@ -101,12 +101,16 @@ export const COMMANDS = {
   },
   migrate: {
     synopsis:
-      'collection-service migrate [config.json] [--migrations FOLDER] [--erase --yes] [--dry-run] [--format FORMAT] (--data FILE.db | --database URL [--schema NAME])',
+      'collection-service migrate [config.json] [--migrations FOLDER] [--erase --yes] [--drop-unique COLLECTION FIELD… --yes] [--dry-run] [--format FORMAT] (--data FILE.db | --database URL [--schema NAME])',
     about: [
       'brings stored documents into the form of a configuration:',
-      'values of fill, normal form of texts, migrations, and erase',
+      'values of fill, normal form of texts, migrations, and erase;',
+      'or drops a unique index that is no longer declared',
     ],
-    options: ['data', 'database', 'schema', 'migrations', 'erase', 'yes', 'dry-run', 'format'],
+    options: [
+      ...(['data', 'database', 'schema', 'migrations', 'erase', 'drop-unique'] as const),
+      ...(['yes', 'dry-run', 'format'] as const),
+    ],
     read: readMigrate,
   },
   types: {
@@ -394,10 +398,32 @@ function readMigrations({ migrate, migrations: [folder] }: OptionValues) {
   return { migrates: migrate.length > 0, migrations: folder }
 }
 
+/** Reads `--drop-unique`, which is followed by the names of fields. Returns the other names of the command line too. */
+function readDropUnique({ names, options }: CommandLine) {
+  const {
+    'drop-unique': [collection],
+    yes,
+    ...others
+  } = options
+  if (collection === undefined) return { names, dropUnique: undefined }
+  const fields = names.filter((name) => !isConfigName(name))
+  const beside = (['erase', 'dry-run', 'migrations', 'format'] as const).find(
+    (name) => others[name].length > 0,
+  )
+  if (beside !== undefined) throw new UsageError(`--drop-unique and --${beside} cannot be used together`)
+  if (fields.length === 0)
+    throw new UsageError(
+      '--drop-unique needs the stored names of a collection and of the fields of the index, like --drop-unique articles slug',
+    )
+  if (yes.length === 0)
+    throw new UsageError('migrate --drop-unique allows equal values from now on, and needs --yes')
+  return { names: names.filter(isConfigName), dropUnique: { collection, fields } }
+}
+
 function readMigrate(line: CommandLine) {
-  const { config, storage } = readTransfer('migrate', line)
   const {
     'dry-run': dryRun,
+    'drop-unique': [unique],
     erase,
     format,
     migrations: [migrations],
@@ -405,12 +431,15 @@ function readMigrate(line: CommandLine) {
   } = line.options
   if (erase.length > 0 && yes.length === 0 && dryRun.length === 0)
     throw new UsageError('migrate --erase removes values for good, and needs --yes (or --dry-run)')
-  if (erase.length === 0 && yes.length > 0) throw new UsageError('--yes of migrate needs --erase')
+  if (erase.length === 0 && unique === undefined && yes.length > 0)
+    throw new UsageError('--yes of migrate needs --erase or --drop-unique')
   if (migrations !== undefined) checkText(migrations, 'the name of the folder')
   if (format[0] === 'markdown') throw new UsageError('migrate has the formats text and json')
+  const { names, dropUnique } = readDropUnique(line)
   return {
-    config,
-    storage,
+    ...readTransfer('migrate', { ...line, names }),
+    /** The unique index to drop, by stored names. Nothing else is done then. */
+    dropUnique,
     dryRun: dryRun.length > 0,
     erase: erase.length > 0,
     /** The folder with the code of migrations. */

@@ -204,7 +204,10 @@ export const OPTIONS = {
   },
   yes: {
     isFlag: true,
-    about: ['replaces an existing file, which is kept under another name,', 'or confirms --erase'],
+    about: [
+      'replaces an existing file, which is kept under another name,',
+      'or confirms --erase or --drop-unique',
+    ],
   },
   verified: {
     isFlag: true,
@@ -231,6 +234,13 @@ export const OPTIONS = {
   erase: {
     isFlag: true,
     about: ['removes the values of the names that the configuration lists', 'in "erase" (needs --yes)'],
+  },
+  'drop-unique': {
+    about: [
+      'the stored names of a collection and, after it, of the fields',
+      'of a unique index that an earlier configuration declared;',
+      'the index is dropped, and nothing else is done (needs --yes)',
+    ],
   },
   resume: {
     isFlag: true,

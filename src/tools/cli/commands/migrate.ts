@@ -2,6 +2,7 @@ import type { MigrateProgress, MigrateStep } from '../../../core/migrate/run-ste
 import { toPrintable } from '../../../core/start/printable.js'
 import { toJsonText } from '../../insight/text/json-text.js'
 import { layOut } from '../../insight/text/layout.js'
+import { dropUniqueIndex } from '../../migrate/drop-unique-index.js'
 import { migrateCollections } from '../../migrate/migrate-collections.js'
 import type { ArgumentsOf } from '../arguments/commands.js'
 import { createStorage, usingStorage } from '../create-storage.js'
@@ -16,16 +17,22 @@ import type { OnStart } from './serve.js'
 const MOST_IDS = 3
 
 /**
- * Brings the documents of a storage into the form that a configuration requires, and prints each step. The exit code is 1
- * if a document could not be changed, and else 0. Throws `FileError`, `ConfigError` and `StorageError`.
+ * Brings the documents of a storage into the form that a configuration requires, and prints each step, or drops a unique
+ * index. The exit code is 1 if a document could not be changed, and else 0. Throws `FileError`, `ConfigError` and `StorageError`.
  */
 export async function migrate(
-  { config: path, storage, dryRun, erase, format, migrations: folder }: ArgumentsOf<'migrate'>,
+  { config: path, storage, dryRun, dropUnique, erase, format, migrations: folder }: ArgumentsOf<'migrate'>,
   terminal: Terminal,
   { stderr, onStop }: Pick<Outputs, 'stderr'> & { readonly onStop: OnStart },
 ): Promise<number> {
   const config = await readConfig(path)
   await refuseNewFile(storage)
+  if (dropUnique) {
+    const adapter = createStorage(storage)
+    await usingStorage(adapter, () => dropUniqueIndex(config, adapter, dropUnique))
+    terminal.print(`The unique index ${[dropUnique.collection, ...dropUnique.fields].join(' ')} is dropped.`)
+    return 0
+  }
   const ending = new AbortController()
   onStop(async () => ending.abort(new Error('interrupted: the next run continues')))
   const migrations = await loadMigrations(config, folder)

@@ -119,6 +119,39 @@ export const reopenCases: readonly AdapterCase[] = [
     },
   },
   {
+    name: 'dropUnique: ends the indexes over exactly these fields, also for other adapters',
+    run: (storage) =>
+      withAdapters(storage, 2, [planOf('things', [true, S], [true, S, N])], async ([first, second]) => {
+        check(first !== undefined && second !== undefined, 'no adapter is open')
+        if (!first.dropUnique) return
+        await insertAll(first, 'things', things)
+        await first.dropUnique('things', ['s', 'other'])
+        await first.dropUnique('things', ['n'])
+        await checkWrite(first, [inThings.insert(documentOf('x', { s: 's7' }))], taken)
+        await first.dropUnique('things', ['s'])
+        for (const adapter of [first, second]) {
+          const twin = documentOf(`${adapter === first}`, { s: 's7' })
+          await checkWrite(adapter, [inThings.insert(twin)], done)
+          await checkWrite(adapter, [inThings.remove(eq(ID, twin._id))], removing(1))
+        }
+        const pair = [inThings.insert(documentOf('x', { s: 's7', n: 3 }))]
+        await checkWrite(first, pair, rejected(0, 'unique', 's', 'n'))
+        await first.dropUnique('things', ['n', 's'])
+        await first.dropUnique('things', ['n', 's'])
+        await checkWrite(first, pair, done)
+        await checkList(
+          first,
+          'things',
+          [...things, documentOf('x', { s: 's7', n: 3 })],
+          queryOf({ filter: eq(S, 's7') }),
+        )
+        await checkWrite(first, [inThings.remove(eq(ID, 'x'))], removing(1))
+        // It can be created again.
+        await first.open([plan])
+        await checkWrite(first, [inThings.insert(documentOf('x', { s: 's7' }))], taken)
+      }),
+  },
+  {
     name: 'open: a text may be of any length once no index asks for its field',
     async run(storage) {
       await withAdapter(storage, [plan], (adapter) => insertAll(adapter, 'things', things))

@@ -4,7 +4,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { COMPILER_OPTIONS, Guide, isExcerpt, NOT_RUN, NOT_STARTED, nameOfProgram } from './guide.js'
+import {
+  COMPILER_OPTIONS,
+  Guide,
+  isExcerpt,
+  isMigration,
+  NOT_RUN,
+  NOT_STARTED,
+  nameOfProgram,
+} from './guide.js'
 import { listPages, readPages } from './read-pages.js'
 
 // CONTRACT.md §1 to §9: what the README and the guide say of it, run.
@@ -62,7 +70,9 @@ test('the programs of the guide are well typed', async () => {
   const files: string[] = []
   const examples = fileURLToPath(new URL('examples/guide', root))
   for (const { path, blocks } of pages) {
-    const programs = blocks.filter(({ language, title }) => language === 'ts' && !isExcerpt(title))
+    const programs = blocks.filter(
+      ({ language, title }) => language === 'ts' && !isExcerpt(title) && !isMigration(title),
+    )
     if (programs.length === 0) continue
     await cp(examples, folderOf(path), { recursive: true })
     for (const { title, text } of programs) {

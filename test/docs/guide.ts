@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { access, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import ts from 'typescript'
 import { expect } from 'vitest'
+import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import type { Handler, ServiceOptions } from '../../src/core/types.js'
 import { createCollectionService, createMemoryAdapter } from '../../src/index.js'
 import { checkConfig } from '../../src/tools/insight/index.js'
@@ -32,7 +33,7 @@ export const NOT_RUN: readonly (readonly [line: RegExp, reason: string])[] = [
   ],
   [/^npx collection-service --data app\.db --seed documents\.json$/, 'test/cli/storage.test.ts runs it'],
   [/^npx collection-service grant \S+ \w+ --data app\.db$/, 'test/cli/storage.test.ts runs it'],
-  [/^npx collection-service migrate /, 'test/cli/migrate.test.ts runs it'],
+  [/^until npx collection-service migrate /, 'test/cli/migrate.test.ts runs the command'],
   [/^npx collection-service (dump|load) |^umask 077$/, 'test/cli/transfer.test.ts runs them'],
   [
     /^npx collection-service (backup|restore) |^npx collection-service (check )?--data try\.db/,
@@ -65,7 +66,10 @@ const LOWEST_COST = 10
 const COPYING = /^cp -r node_modules\/collection-service\/examples\/(\w+) \. && cd \1$/
 
 /** Commands that print something and end. */
-const PRINTING = /^npx collection-service (check|matrix|diff|explain|types|openapi) /
+const PRINTING = /^npx collection-service (check|matrix|diff|explain|types|openapi|migrate) /
+
+/** A server over a file, which keeps its documents when the configuration changes. */
+const LASTING = /^npx collection-service --data desk\.db( --seed documents\.json)?$/
 
 /** What a page has said so far: its configuration, the service that serves it, the answer that came last. */
 export class Guide {
@@ -178,6 +182,19 @@ export class Guide {
     return this.#service
   }
 
+  async #serveFile(): Promise<void> {
+    await this.#service?.close()
+    const adapter = createSqliteAdapter({ file: join(this.#folder, 'desk.db') })
+    const isEmpty = !(await access(join(this.#folder, 'desk.db')).then(
+      () => true,
+      () => false,
+    ))
+    const options = { hasher: createTestHasher(), logger: {}, clientAddress: () => '127.0.0.1' }
+    const seeded = isEmpty ? { ...adapter, seed: this.#documents as never } : adapter
+    this.#service = createCollectionService(this.#config as never, seeded, options)
+    await this.#service.ready()
+  }
+
   /** Serves examples/helpdesk as its server.ts does. It prints mails, as they are sent after commit. */
   async #startHelpDesk(): Promise<void> {
     const { createHelpDesk } = await import('../../examples/helpdesk/help-desk.js')
@@ -210,6 +227,7 @@ export class Guide {
     const [, template] = /^npx collection-service init (\w+)$/.exec(words) ?? []
     if (template !== undefined) return this.#init(template)
     if (PRINTING.test(words)) return this.#runCommand(words)
+    if (LASTING.test(words)) return this.#serveFile()
     if (/^npx collection-service( --(seed documents\.json|watch|deliver console))+$/.test(words)) {
       await this.#service?.close()
       await this.#serve(words).ready()
@@ -271,12 +289,22 @@ export class Guide {
   async #runCommand(line: string): Promise<void> {
     const [, ...words] = readWords(line, this.#variables)
     const command = fileURLToPath(new URL('dist/cli.js', root))
-    const { stdout } = await run(process.execPath, [command, ...words.slice(1)], { cwd: this.#folder })
-    this.#printed = stdout
+    const printed = await run(process.execPath, [command, ...words.slice(1)], { cwd: this.#folder }).catch(
+      (failed: { readonly stdout: string; readonly code: unknown }) => {
+        // A block shows what `check` has found.
+        if (words[1] !== 'check' || failed.code !== 1) throw failed
+        return failed
+      },
+    )
+    this.#printed = printed.stdout
   }
 
   async #takeProgram({ title, text }: Block): Promise<void> {
     if (isExcerpt(title)) return expect(await readFile(new URL(title, root), 'utf8')).toContain(text)
+    if (isMigration(title)) {
+      await mkdir(join(this.#folder, 'migrations'), { recursive: true })
+      return writeFile(join(this.#folder, title), text)
+    }
     const file = nameOfProgram(title)
     if (NOT_STARTED.has(file)) return
     const { outputText } = ts.transpileModule(text, {
@@ -314,6 +342,9 @@ const ENVIRONMENT = { ...process.env, NODE_ENV: 'test', NO_COLOR: '1', NODE_OPTI
 
 /** Whether a block is a part of a file of the examples, named by its path, and no program of its own. */
 export const isExcerpt = (title: string): boolean => title.startsWith('examples/')
+
+/** Whether a block is a migration, which the command loads from its folder. */
+export const isMigration = (title: string): boolean => /^migrations\/[\w-]+\.mjs$/.test(title)
 
 /** The file that a program is written to: modules of a page import each other by it. */
 export const nameOfProgram = (title: string): string => {

@@ -11,6 +11,7 @@ import { readdir, readFile } from 'node:fs/promises'
  * | `http` | the answer to the last request: status, some headers, the body, in which `…` is any text, or any more |
  * | `ts name.ts` | a program: compiled with all others, run; `console.log(…) // prints this` |
  * | `ts examples/helpdesk/help-desk.ts` | lines of that file |
+ * | `ts migrations/name.mjs` | a migration, which `migrate` runs |
  * | `text` | what the last command or program printed, in which `…` is any text |
  */
 export interface Block {

@@ -109,16 +109,21 @@ export interface ConfigFault {
   readonly message: string
 }
 
-/** The error of an invalid configuration: `faults` holds all its errors, `message` lists them. */
+/**
+ * The error of an invalid configuration, or of one that cannot take effect: `faults` holds all its errors, `message` lists
+ * them.
+ */
 export class ConfigError extends Error {
   readonly code = 'invalid_config'
   readonly faults: readonly ConfigFault[]
 
-  constructor(faults: readonly ConfigFault[]) {
+  /** @param what a sentence that the list follows, without its colon. Default: that the configuration has these errors */
+  constructor(
+    faults: readonly ConfigFault[],
+    what = `The configuration has ${faults.length === 1 ? 'an error' : `${faults.length} errors`}`,
+  ) {
     const list = faults.map(({ path, message }) => `  ${path || '/'}: ${message}`)
-    super(
-      `The configuration has ${faults.length === 1 ? 'an error' : `${faults.length} errors`}:\n${list.join('\n')}`,
-    )
+    super(`${what}:\n${list.join('\n')}`)
     this.name = 'ConfigError'
     this.faults = faults
   }

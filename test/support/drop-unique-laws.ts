@@ -122,7 +122,7 @@ export const DROP_UNIQUE_LAWS: readonly Law[] = [
       const earlier = open(over, before)
       await earlier.handler.ready()
       await expect(drop(over, after, SLUG)).rejects.toMatchObject(
-        refused('while processes that declare it serve', `process ${process.pid}, seen `),
+        refused('is declared by processes that serve', `process ${process.pid}, seen `),
       )
       // It goes on, and others like it may still start.
       expect(await createTwins(earlier, { slug: 'y' })).toEqual([201, 409])

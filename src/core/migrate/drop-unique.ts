@@ -50,7 +50,7 @@ export async function dropUnique(
     const lines = (await listLines(records, now())).filter((line) => findDeclared(line, [key]) !== undefined)
     if (lines.length > 0) {
       await turn.write(storeDropping(others))
-      const what = `cannot be dropped while processes that declare it serve: ${describeLines(lines, now())}`
+      const what = `is declared by processes that serve: ${describeLines(lines, now())}`
       throw refuse(`${key} ${what}`, named?.name)
     }
     // Recorded first: a process that resumes after a pause must not write without its index.
@@ -74,6 +74,7 @@ function requireLeft(key: string, left: readonly LeftIndex[]): void {
 }
 
 const refuse = (message: string, collection?: string): ConfigError =>
-  new ConfigError([
-    { path: collection === undefined ? '' : `/collections${toPointerPart(collection)}`, message },
-  ])
+  new ConfigError(
+    [{ path: collection === undefined ? '' : `/collections${toPointerPart(collection)}`, message }],
+    'The unique index cannot be dropped',
+  )

@@ -169,7 +169,7 @@ async function beginErasing(
     path: `/collections${toPointerPart(name)}/erase`,
     message: `cannot run while processes serve that may store these names: ${describeLines(others, now())}`,
   }))
-  throw new ConfigError(faults)
+  throw new ConfigError(faults, 'Nothing can be erased now')
 }
 
 /**
@@ -189,7 +189,7 @@ async function beginMigration(run: Run, name: string, path: string): Promise<voi
   // The others go on until they end, so a later run begins it.
   if (isNew) await turn.write([forgetProgress(name)])
   const message = `${JSON.stringify(name)} cannot run while processes without it serve: ${describeLines(others, run.now())}`
-  throw new ConfigError([{ path, message }])
+  throw new ConfigError([{ path, message }], 'The migration cannot run now')
 }
 
 /** Reads the progress of a migration, which only the runner that has the turn changes. */

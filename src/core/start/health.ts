@@ -1,5 +1,5 @@
 import { LEDGERS } from '../accounts/auth/ledger.js'
-import { isServiceError } from '../errors.js'
+import { ConfigError, isServiceError } from '../errors.js'
 import { isId } from '../filter/filter.js'
 import { drawFirstVersion } from '../first-version.js'
 import { ignoreFailure } from '../promises.js'
@@ -101,7 +101,13 @@ export class HealthMonitor {
       this.#detail = `The storage does not answer as it should: ${code}.`
       if (this.#logged.has('storage') || life.state() === 'opening') return
       this.#logged.add('storage')
-      service.logger.warn('the storage does not answer as it should', { cause })
+      const isWaiting = cause instanceof ConfigError
+      service.logger.warn(
+        isWaiting
+          ? 'the service waits until the stored documents fit the configuration'
+          : 'the storage does not answer as it should',
+        { cause },
+      )
     }
   }
 

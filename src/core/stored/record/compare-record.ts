@@ -165,7 +165,7 @@ async function requireFit(
       faults.push({ path: at + name.pointer, message: fault })
     }
   }
-  if (faults.length > 0) throw new ConfigError(faults)
+  if (faults.length > 0) throw new ConfigError(faults, 'The stored documents do not fit the configuration')
 }
 
 /** Returns a fault if the configuration is older than the documents, or one for each migration that is not finished. */

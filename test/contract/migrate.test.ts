@@ -12,9 +12,12 @@ import { closeAfterEach, useLastingStorages } from '../support/storages.js'
 const opened = closeAfterEach()
 
 describe.each(useLastingStorages())('over %s, a run', (_, create) => {
-  test.each([...MIGRATE_LAWS, ...PROCESS_LAWS, ...ERASE_LAWS, ...DROP_UNIQUE_LAWS])('%s', async (_what, check) => {
-    await check({ connect: create(), migrate: migrateCollections, opened })
-  })
+  test.each([...MIGRATE_LAWS, ...PROCESS_LAWS, ...ERASE_LAWS, ...DROP_UNIQUE_LAWS])(
+    '%s',
+    async (_what, check) => {
+      await check({ connect: create(), migrate: migrateCollections, opened })
+    },
+  )
 })
 
 test('a second run writes nothing', async () => {

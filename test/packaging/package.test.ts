@@ -55,7 +55,7 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
   ],
   './page': ['createPage'],
   './transfer': ['TransferError', 'dump', 'load'],
-  './migrate': ['defineMigration', 'migrateCollections'],
+  './migrate': ['defineMigration', 'dropUniqueIndex', 'migrateCollections'],
 }
 
 const specifierOf = (subpath: string): string => `collection-service${subpath.slice(1)}`

@@ -13,7 +13,7 @@ import {
 } from '../../src/tools/migrate/index.js'
 import { readStream } from '../support/event-streams.js'
 import { createTestService } from '../support/service.js'
-import { closeAfterEach, useStorages } from '../support/storages.js'
+import { closeAfterEach, useLastingStorages, useStorages } from '../support/storages.js'
 import { idOf, openStored, readStored } from '../support/stored.js'
 
 // CONTRACT.md §1, "Stored names", "Migrations", §7, "Earlier configurations", "Migrating"
@@ -333,3 +333,68 @@ test.each(['constructor', 'toString', 'valueOf'])(
     })
   },
 )
+
+describe.each(useLastingStorages())('what is erased in %s', (_, create) => {
+  test.each([false, true])(
+    'is in no answer, before its run and after it, additionalProperties: %s',
+    async (additionalProperties) => {
+      const connect = create()
+      const configOf = (schema: object, settings: object = {}) => ({
+        collections: {
+          notes: { schema, permissions: { '*': true }, changes: true, additionalProperties, ...settings },
+        },
+      })
+      const start = (config: object) => {
+        const service = createTestService(config as never, {
+          adapter: connect(),
+          openapi: true,
+          holdsOthers: true,
+        })
+        opened.push(service)
+        return service
+      }
+      const earlier = start(configOf({ a: text, zz: text }))
+      const { _id } = (await earlier.send('POST /notes', { body: { a: 'x', zz: 'hush-7312' } })).body
+      await earlier.handler.close()
+      const config = configOf({ a: text }, { erase: ['zz'] })
+      const attack = async (): Promise<void> => {
+        const { send, handler } = start(config)
+        const stream = readStream(await handler(new Request('http://service.test/notes/changes')))
+        const seen: string[] = []
+        for (const line of [
+          'GET /notes',
+          `GET /notes/${_id}`,
+          'GET /notes?project=zz',
+          'GET /notes?q[zz][$gte]=hush',
+          'GET /notes?q[zz][$exists]=true',
+          'GET /notes?q[zz][$regex]=^h',
+          'GET /notes?sort[zz]=1',
+          'GET /notes/count?q[zz][$gte]=hush',
+          'GET /notes/aggregate?by[zz]=value',
+          'GET /_openapi.json',
+        ] as const)
+          seen.push((await send(line, { mayFail: true })).text)
+        // Neither shown, nor to be found by what is written in its place.
+        for (const [line, body] of [
+          [`PATCH /notes/${_id}`, { a: 'y' }],
+          [`PATCH /notes/${_id}`, { zz: 'hush-0' }],
+          [`PUT /notes/${_id}`, { a: 'z' }],
+          ['POST /notes', { zz: 'hush-0' }],
+        ] as const)
+          seen.push((await send(line, { body, mayFail: true })).text)
+        await stream.until(3)
+        await stream.close()
+        seen.push(stream.text)
+        expect(seen.join('\n')).not.toContain('hush-7312')
+        await handler.close()
+      }
+      await attack()
+      const adapter = connect()
+      await migrateCollections(config, adapter, { erase: true })
+      const stored = await adapter.list('notes', { filter: everything, sort: [], skip: 0, limit: null })
+      expect(JSON.stringify(stored)).not.toContain('hush')
+      await adapter.close()
+      await attack()
+    },
+  )
+})

@@ -431,6 +431,12 @@ describe.each(storages)('the conditions of a batch, in %s,', (_, create) => {
       '/operations/2/body/place',
     ],
     [
+      'a reference before a value that is taken',
+      [patch(at(1), { place: 2, next: idOf(8) })],
+      [400, 'validation_failed', 0],
+      '/operations/0/body/next',
+    ],
+    [
       'a reference whose target never comes',
       [patch(at(1), { next: idOf(8) }), claim(at(9), { place: 9 })],
       [400, 'validation_failed', 0],

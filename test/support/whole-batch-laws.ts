@@ -144,7 +144,7 @@ function runPlainly(before: Documents, operations: readonly Operation[]): Expect
       if (other < id && n !== undefined && n === document.n)
         broken.push({
           place: Math.max(placeOf(id), placeOf(other)),
-          rank: 0,
+          rank: 1,
           status: 409,
           code: 'unique_violation',
         })
@@ -154,7 +154,7 @@ function runPlainly(before: Documents, operations: readonly Operation[]): Expect
       const isGiven = given.get(id)?.has(target) === true && placeOf(id) > placeOf(target)
       broken.push(
         isGiven
-          ? { place: placeOf(id), rank: 1, status: 400, code: 'validation_failed' }
+          ? { place: placeOf(id), rank: 0, status: 400, code: 'validation_failed' }
           : { place: placeOf(target), rank: 2, status: 409, code: 'reference_in_use' },
       )
     }

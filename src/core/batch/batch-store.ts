@@ -405,7 +405,7 @@ export class BatchStore implements Store {
 
   /**
    * Finds the first condition of operation `since` or a later one that the state after the pending writes does not meet:
-   * unique values, references and deletes in the order of operations, then agreements. A condition between two documents
+   * references, unique values and deletes in the order of operations, then agreements. A condition between two documents
    * is one of the later operation of the two, so if a later operation breaks the condition of an earlier one, it has a
    * condition of its own.
    */
@@ -462,10 +462,11 @@ export class BatchStore implements Store {
       if (!last?.document || last.write !== write) continue
       const { document } = last
       const unmet = { ok: false, step: place, isSettled: true } as const
-      const fields = await this.#findTaken(step.in, document, write)
-      if (fields) yield { ...unmet, reason: 'unique', fields }
+      // As for an operation alone, a taken value shows only beside references that are allowed.
       const targets = await this.#findLacking(given.get(`${step.in}/${document._id}`) ?? NONE_GIVEN, write)
       if (targets.length > 0) yield { ...unmet, reason: 'missing', targets }
+      const fields = await this.#findTaken(step.in, document, write)
+      if (fields) yield { ...unmet, reason: 'unique', fields }
     }
     for (const leaving of leave?.(this.pending.isStanding) ?? [])
       if (leaving.isRestricting && (await this.#isReferred(leaving, write, given)))

@@ -102,7 +102,7 @@ export async function checkRuns(
       for (const [id, { createdAt, updatedAt }] of after as ReadonlyMap<string, StoredDocument & Times>)
         expect([id, createdAt, updatedAt], what).toEqual([id, LONG_AGO, LONG_AGO])
       const logs = await readAll(adapter, LOGS)
-      const again = await migrateCollections(config, adapter, { now })
+      const again = await migrateCollections(config, adapter, { migrations: change.migrations, now })
       const failed = run.steps.filter((one) => one.failed > 0)
       expect(again.steps, what).toEqual(failed.map((one) => ({ ...one, done: 0 })))
       seen.failed += failed.length

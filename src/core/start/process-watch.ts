@@ -25,7 +25,7 @@ const FRESH = LINE_COUNTS / 2
 /** The milliseconds between two attempts to renew a line. */
 const PAUSE = 1000
 
-/** What a process watches. */
+/** The options of a process watch. */
 interface WatchOptions {
   readonly plan: Pick<ServicePlan, 'collections' | 'migrations'>
   /** The storage, by stored names. */

@@ -28,7 +28,7 @@ export const LINE_COUNTS = 4 * 60_000
 /** The milliseconds after which a line that no longer counts is removed, because its process was killed. */
 const LINE_KEPT = 10 * 60_000
 
-/** What a process that serves a storage tells others of its configuration, by stored names. */
+/** The line of a process that serves a storage: the parts of its configuration that others need, by stored names. */
 export interface ProcessLine {
   readonly id: string
   /** The time of its last renewal, by the clock of the process. */

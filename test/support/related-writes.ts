@@ -7,6 +7,7 @@ import {
   callerIn,
   type Difference,
   type Done,
+  isReferenceRefusal,
   type WriteSource,
 } from './write-laws.js'
 import {
@@ -232,9 +233,6 @@ function toldBy({ config }: WriteWorld, { line, body = {} }: WriteRequest, store
   })
   return [own?.t, heldBy(schema, stored), targets, referrers]
 }
-
-const isReferenceRefusal = ({ code, comparable }: Done['answer']): boolean =>
-  code === 'reference_in_use' || comparable.includes('unknown_reference')
 
 function accountForReferences(
   world: WriteWorld,

@@ -103,8 +103,12 @@ export async function checkRuns(
         expect([id, createdAt, updatedAt], what).toEqual([id, LONG_AGO, LONG_AGO])
       const logs = await readAll(adapter, LOGS)
       const again = await migrateCollections(config, adapter, { migrations: change.migrations, now })
-      const failed = run.steps.filter((one) => one.failed > 0)
-      expect(again.steps, what).toEqual(failed.map((one) => ({ ...one, done: 0 })))
+      // What fails once fails again, unless a later migration has removed it.
+      const failed = run.steps.flatMap((one) => {
+        const ids = one.ids.filter((id) => after.has(id))
+        return ids.length > 0 ? [{ ...one, done: 0, failed: ids.length, ids }] : []
+      })
+      expect(again.steps, what).toEqual(failed)
       seen.failed += failed.length
       expect([await readAll(adapter, 'notes'), await readAll(adapter, LOGS)], what).toEqual([after, logs])
       await adapter.close()

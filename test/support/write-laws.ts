@@ -174,6 +174,10 @@ export interface Difference {
   readonly answers: readonly [Answer, Answer]
 }
 
+/** Whether references refuse a request. */
+export const isReferenceRefusal = ({ code, comparable }: Answer): boolean =>
+  code === 'reference_in_use' || comparable.includes('unknown_reference')
+
 /** The caller, as a store makes them. */
 export const callerIn = ({ caller, callerIn }: WriteWorld, store: Store): OracleCaller =>
   callerIn?.(store) ?? caller
@@ -352,12 +356,16 @@ export async function checkWrites(
         }
         return { ...compared, why }
       }
-      /** What accounts for the first difference between the operations of a batch, each alone. */
+      /**
+       * What accounts for the first difference between the operations of a batch, each alone. An operation that
+       * references refuse when it is alone may succeed in the batch, so those after it are compared too.
+       */
       const compareOneByOne = async (operations: readonly WriteRequest[]): Promise<Account | undefined> => {
         await reset()
         for (const [i, operation] of operations.entries()) {
-          const { why, status } = await compare(operation, operations.slice(0, i))
-          if (why !== undefined || status >= 400) return why
+          const { why, status, answer } = await compare(operation, operations.slice(0, i))
+          if (why !== undefined) return why
+          if (status >= 400 && !isReferenceRefusal(answer)) return undefined
         }
         return undefined
       }

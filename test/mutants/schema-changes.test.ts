@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type * as Erase from '../../src/core/migrate/erase.js'
 import type * as Fill from '../../src/core/migrate/fill.js'
 import type * as FieldNames from '../../src/core/stored/names/field-names.js'
 import type * as CompareRecord from '../../src/core/stored/record/compare-record.js'
@@ -56,6 +57,18 @@ const mutants: readonly (readonly [...Mutant, changes: readonly string[]])[] = [
       },
     })),
     ['fill'],
+  ],
+  [
+    'a run that removes what is hidden sets updatedAt',
+    '../../src/core/migrate/erase.js',
+    change<typeof Erase>(({ eraseNames }) => ({
+      eraseNames(collection, document) {
+        const erased = eraseNames(collection, document)
+        if (erased.document === document) return erased
+        return { ...erased, document: { ...erased.document, updatedAt: '2026-01-01T00:00:00.000Z' } }
+      },
+    })),
+    ['drop', 'erase'],
   ],
 ]
 

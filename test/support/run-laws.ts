@@ -84,15 +84,12 @@ export async function checkRuns(
       await adapter.open([])
       const before = await readAll(adapter, 'notes')
       const now = (): number => Date.parse('2026-06-01T00:00:00.000Z')
-      const dry = await migrateCollections(config, adapter, {
-        migrations: change.migrations,
-        dryRun: true,
-        now,
-      })
+      const options = { migrations: change.migrations, erase: change.isErasing ?? false, now }
+      const dry = await migrateCollections(config, adapter, { ...options, dryRun: true })
       expect(await readAll(adapter, 'notes'), what).toEqual(before)
       const calls = new Map<string, number>()
       const migrations = countCalls(change.migrations, calls)
-      const run = await migrateCollections(config, adapter, { migrations, now })
+      const run = await migrateCollections(config, adapter, { ...options, migrations })
       expect(run.steps, what).toEqual(dry.steps)
       expect(
         [...calls.values()].filter((count) => count !== 1),
@@ -102,7 +99,7 @@ export async function checkRuns(
       for (const [id, { createdAt, updatedAt }] of after as ReadonlyMap<string, StoredDocument & Times>)
         expect([id, createdAt, updatedAt], what).toEqual([id, LONG_AGO, LONG_AGO])
       const logs = await readAll(adapter, LOGS)
-      const again = await migrateCollections(config, adapter, { migrations: change.migrations, now })
+      const again = await migrateCollections(config, adapter, options)
       // What fails once fails again, unless a later migration has removed it.
       const failed = run.steps.flatMap((one) => {
         const ids = one.ids.filter((id) => after.has(id))

@@ -47,6 +47,8 @@ export interface SeenChanges {
   refused: number
   /** How many streams told of something that a run changed. */
   told: number
+  /** How many runs removed values. */
+  erased: number
 }
 
 const MOST = 4
@@ -64,7 +66,7 @@ export async function checkSchemaChanges(
   first = 1,
 ): Promise<SeenChanges> {
   const { changes } = changing
-  const seen: SeenChanges = { different: 0, started: 0, refused: 0, told: 0 }
+  const seen: SeenChanges = { different: 0, started: 0, refused: 0, told: 0, erased: 0 }
   for (let seed = first; seed < first + worlds; seed++) {
     const random = createRandom(seedOf(seed))
     const shape = drawShape(random)
@@ -98,6 +100,7 @@ export async function checkSchemaChanges(
         before = after
       }
     } finally {
+      seen.erased += sides.filter(({ erased }) => erased > 0).length
       await Promise.all(sides.map((side) => side.close()))
     }
   }
@@ -129,6 +132,8 @@ class Side {
   #marks = 0
   /** What a stream told during the last change. */
   events: readonly unknown[] = []
+  /** How many steps of its runs have removed values. */
+  erased = 0
 
   private constructor(changing: Changing, connect: () => StorageAdapter, shape: Shape) {
     this.#changing = changing
@@ -157,20 +162,22 @@ class Side {
     })
   }
 
-  /** Runs what a configuration needs while the earlier one serves, but for migrations, and starts it. Returns whether it starts. */
-  async change({ shape, migrations }: Change): Promise<boolean> {
-    const isMigrated = Object.keys(migrations).length > 0
-    const stream = isMigrated ? undefined : await this.#watch()
-    if (isMigrated) await this.#service.handler.close()
+  /** Runs what a configuration needs while the earlier one serves, but for migrations and what erases, and starts it. Returns whether it starts. */
+  async change({ shape, migrations, isErasing = false }: Change): Promise<boolean> {
+    const isAlone = isErasing || Object.keys(migrations).length > 0
+    const stream = isAlone ? undefined : await this.#watch()
+    if (isAlone) await this.#service.handler.close()
     const adapter = this.#connect()
     const { migrate = migrateCollections } = this.#changing
     const { steps } = await migrate(configOf(shape) as unknown as Config, adapter, {
       migrations,
+      erase: isErasing,
       now,
     })
+    this.erased += steps.filter(({ kind, done }) => kind === 'erase' && done > 0).length
     expect(steps.flatMap(({ ids }) => ids)).toEqual([])
     this.events = stream ? await this.#readMarked(stream) : []
-    if (!isMigrated) await this.#service.handler.close()
+    if (!isAlone) await this.#service.handler.close()
     if (adapter !== this.#service.adapter) await adapter.close()
     this.#shape = shape
     this.#service = this.#start()

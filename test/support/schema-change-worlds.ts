@@ -26,6 +26,10 @@ export interface Shape {
   /** The fields that earlier configurations declared, and this one does not. */
   readonly earlier: readonly Named[]
   readonly migrations: readonly string[]
+  /** The stored names whose values shall go. */
+  readonly erase: readonly string[]
+  /** The stored names that are, or were, in `erase`. No field is stored under them again. */
+  readonly erased: readonly string[]
 }
 
 /** A configuration that follows another one. */
@@ -35,6 +39,8 @@ export interface Change {
   readonly migrations: Migrations
   /** Whether it may show more than the one before it. */
   readonly isWider: boolean
+  /** Whether its run erases. */
+  readonly isErasing?: boolean
 }
 
 const text = { type: 'string' } as const
@@ -81,7 +87,7 @@ export const CALLER = { id: 'ann', roles: [] }
 export const LOGS = 'logs'
 
 /** Returns the configuration of a shape. */
-export function configOf({ name, stored, isFree, fields, migrations }: Shape): Json {
+export function configOf({ name, stored, isFree, fields, migrations, erase }: Shape): Json {
   const hidden = fields.flatMap((field) =>
     field.isHidden && field.definition.type !== 'hash' ? [field.name] : [],
   )
@@ -103,6 +109,7 @@ export function configOf({ name, stored, isFree, fields, migrations }: Shape): J
           user: { read: { omit: hidden, where }, create: true, update: { omit: hidden, where } },
         },
         additionalProperties: isFree,
+        ...(erase.length > 0 ? { erase } : {}),
         changes: true,
       },
       [LOGS]: { schema: { of: text }, permissions: { user: { read: true } } },
@@ -130,6 +137,8 @@ export function drawShape(random: Random): Shape {
     fields: [...FIXED, ...fields],
     earlier: [],
     migrations: [],
+    erase: [],
+    erased: [],
   }
 }
 
@@ -310,8 +319,10 @@ export const CHANGES: { readonly [name: string]: Draw } = {
   },
   /** An earlier field is declared again, and perhaps shown. */
   again(random, shape) {
-    const free = shape.earlier.filter(({ stored }) =>
-      shape.fields.every((field) => field.name !== stored && field.stored !== stored),
+    const free = shape.earlier.filter(
+      ({ stored }) =>
+        !shape.erased.includes(stored) &&
+        shape.fields.every((field) => field.name !== stored && field.stored !== stored),
     )
     if (free.length === 0) return undefined
     const field = random.pick(free)
@@ -351,6 +362,16 @@ export const CHANGES: { readonly [name: string]: Draw } = {
     const field = drawField(random, shape, (one) => one.isHidden && one.definition.type !== 'hash')
     if (!field) return undefined
     return { ...narrow(replace(shape, field, { ...field, isHidden: false })), isWider: true }
+  },
+  /** The values of an earlier field, or of a name that was never declared, are removed. What was erased may leave the list. */
+  erase(random, shape) {
+    const names = [...shape.earlier.map(({ stored }) => stored), ...UNDECLARED]
+    const free = names.filter((one) => shape.fields.every(({ stored }) => stored !== one))
+    if (free.length === 0) return undefined
+    const name = random.pick(free)
+    const erase = [...new Set([...(random.chance(0.5) ? shape.erase : []), name])]
+    const erased = [...new Set([...shape.erased, name])]
+    return { ...narrow({ ...shape, erase, erased }), isErasing: true }
   },
   /** Code that copies nothing hidden to where it is shown, and does something with everything else. */
   migrate(random, shape, step) {

@@ -9,7 +9,8 @@ export interface Insight {
   readonly checkSeed: typeof checkSeed
 }
 
-export const TEXT = { type: 'string' } as const
+export const TEXT = { type: 'string' }
+const TEXTS = { type: 'array', items: TEXT } as const
 
 export const USERS = {
   schema: {
@@ -23,7 +24,7 @@ export const USERS = {
 export const configOf = (permissions: object, more: object = {}) => ({
   collections: {
     users: USERS,
-    notes: { schema: { title: TEXT, state: { ...TEXT, index: true }, team: TEXT }, permissions },
+    notes: { schema: { title: TEXT, state: { ...TEXT, index: true }, team: TEXT, tags: TEXTS }, permissions },
   },
   limits: { maxLimit: 100 },
   ...more,
@@ -79,6 +80,22 @@ export const RIGHTS: readonly (readonly [what: string, permissions: object, foun
     'updating to a state that they can neither read nor give',
     { '*': { read: { where: OPEN }, update: { pick: ['title'], check: DONE } }, user: { create: true } },
     [],
+  ],
+  [
+    'updating to a list that the condition excludes',
+    {
+      '*': { read: true, update: { where: { tags: { $nin: ['shut'] } }, set: { tags: ['open', 'shut'] } } },
+      user: { create: true },
+    },
+    [],
+  ],
+  [
+    'updating to a list that the condition allows',
+    {
+      '*': { read: true, update: { where: { tags: { $nin: ['shut'] } }, set: { tags: ['open'] } } },
+      user: { create: true },
+    },
+    [change('update')],
   ],
   [
     'updating to a value of the caller',

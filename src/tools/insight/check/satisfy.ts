@@ -3,10 +3,12 @@ import type { Field } from '../../../core/fields/field-type.js'
 import type { BodyValidator } from '../../../core/fields/schema/validator.js'
 import { compare } from '../../../core/filter/compare.js'
 import type { Filter, Scalar } from '../../../core/filter/filter.js'
+import { matches } from '../../../core/filter/matches.js'
 import { compilePath } from '../../../core/json/own-properties.js'
 import { toPointerPart } from '../../../core/json/pointer.js'
 import { buildCondition, isOperator } from '../../../core/query/condition.js'
 import { findVariables } from '../../../core/query/variable.js'
+import type { JsonObject } from '../../../core/types.js'
 
 /** Facts about a document, in addition to the demands on it. */
 export interface Situation {
@@ -226,6 +228,8 @@ function exclude(room: AllowedValues, filter: Filter): void {
 /** Whether an array may meet all demands. Different elements may meet different demands. */
 function isListPossible(field: Field, demands: readonly Demand[], situation: Situation): boolean {
   const known = findKnown(field.path, situation)
+  if (known && Array.isArray(known.value) && !demands.every((demand) => isMetBy(known.value, field, demand)))
+    return false
   const isGone = known !== undefined && (known.value ?? null) === null
   const { fixed: _, ...free } = situation
   const narrowed = demands.flatMap((demand) => {
@@ -251,6 +255,16 @@ function isListPossible(field: Field, demands: readonly Demand[], situation: Sit
   )
 }
 
+/** Whether a field with a known value meets a demand. True if the demand depends on variables. */
+function isMetBy(value: unknown, field: Field, demand: Demand): boolean {
+  const filter = variablesIn(demand).length > 0 ? null : filterOf(field, demand.operator, demand.operand)
+  return filter === null || matches(filter, nest(field.path.split('.'), value))
+}
+
+/** Returns objects inside one another, by their names, around a value. */
+const nest = (names: readonly string[], value: unknown): JsonObject =>
+  names.reduceRight<unknown>((inside, name) => ({ [name]: inside }), value) as JsonObject
+
 /** Whether the schema accepts a value for a field, or for an element of its array. */
 function canStore(field: Field, value: Scalar, situation: Situation): boolean {
   const { paths, validate } = situation
@@ -265,8 +279,7 @@ function canStore(field: Field, value: Scalar, situation: Situation): boolean {
   )
     return true
   const inner: unknown = field.items ? [value] : value
-  const body = names.reduceRight<unknown>((inside, name) => ({ [name]: inside }), inner)
   const pointer = names.map(toPointerPart).join('') + (field.items ? '/0' : '')
   const isRelevant = ({ path }: { readonly path: string }): boolean => path === pointer
-  return validate(body as { readonly [name: string]: unknown }, { limit: 1, isRelevant }).length === 0
+  return validate(nest(names, inner), { limit: 1, isRelevant }).length === 0
 }

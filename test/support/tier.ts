@@ -23,9 +23,15 @@ export const SEED = Number(process.env.SEED ?? 1)
  */
 export const seedOf = (own: number): number => (own + SEED - 1) | 0
 
-/** How often a random test has seen something in each round; infinite for so few rounds that chance decides. */
-export const perRound = (seen: number, runs: number): number =>
-  runs >= 20 ? seen / runs : Number.POSITIVE_INFINITY
+/**
+ * How often a random test has seen something in each round, at most by chance: the upper bound of its rate (three standard
+ * deviations of a Poisson distribution), so that a floor holds with any seed. 0 if it was never seen; infinite for so few
+ * rounds that chance decides.
+ */
+export function perRound(seen: number, runs: number): number {
+  if (runs < 20) return Number.POSITIVE_INFINITY
+  return seen > 0 ? (seen + 4.5 + 3 * Math.sqrt(seen + 2.25)) / runs : 0
+}
 
 /** The most parts of a random test that `playUntilSeen` plays. */
 const PARTS = 10

@@ -258,6 +258,15 @@ const CHANGES: readonly (readonly [what: string, over: Changing, change: Migrate
     { before: { a: 5 }, after: [{ a: 5, n: 1 }] },
     () => ({ set: { n: 1 } }),
   ],
+  [
+    'remove an undeclared value under the name of a renamed field, and leave what is wrong in that field',
+    {
+      schema: { gone: { ...text, trim: true, stored: 'a' } },
+      before: { a: [' x '], gone: 1 },
+      after: [{ a: [' x '] }],
+    },
+    () => ({ set: { gone: null } }),
+  ],
   ['remove a document', { before: { a: 'x' }, after: [] }, () => ({ remove: true })],
   [
     'pass a unique value on to a document that it makes',

@@ -122,7 +122,7 @@ function applySet(collection: Collection, { before, stored, set }: Setting): Sto
   const { fields } = collection
   const byStored = new Map(fields.map((field) => [storedNameOf(field), field]))
   const next: { [name: string]: unknown } = { ...stored }
-  /** The declared names of the values that change. */
+  /** The declared names of the values that change; of an undeclared one under the name of a renamed field, the hidden name. */
   const changed = new Set<string>()
   for (const [name, value] of Object.entries(set)) {
     const field = byStored.get(name)
@@ -137,7 +137,7 @@ function applySet(collection: Collection, { before, stored, set }: Setting): Sto
     else if (field || isFree(collection, name)) setOwn(next, name, value)
     else
       throw new Error(`set.${name} is not the stored name of a field${suggest(name, [...byStored.keys()])}`)
-    changed.add(field?.name ?? name)
+    changed.add(field?.name ?? (fields.some((other) => other.name === name) ? HIDDEN + name : name))
   }
   if (changed.size === 0) return undefined
   const declared = createNaming(collection).read(next as StoredDocument)

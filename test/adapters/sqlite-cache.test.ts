@@ -12,7 +12,7 @@ test('each connection keeps as many MiB of pages as it is given', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'collection-service-cache-'))
   const file = join(folder, 'data.db')
   const writer = await openWriter(file, { cache: 3 })
-  const reader = await openReader(file, 5)
+  const reader = await openReader(file, { cache: 5 })
   try {
     expect([writer, reader].map((one) => one.first('PRAGMA cache_size', []))).toEqual([-3 * 1024, -5 * 1024])
   } finally {

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { Connection } from '../../src/adapters/sqlite/connection/connection.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { createTestService } from '../support/service.js'
 import { closeAfterEach } from '../support/storages.js'
@@ -24,13 +25,12 @@ type Stead = (run: (sql: string) => void) => void
 /** Lets statements fail, each once. */
 function disturb(steads: { readonly [sql: string]: Stead }): void {
   const left = new Map(Object.entries(steads))
-  const { exec } = Database.prototype
-  vi.spyOn(Database.prototype, 'exec').mockImplementation(function (this: Database.Database, sql) {
+  const { execute } = Connection.prototype
+  vi.spyOn(Connection.prototype, 'execute').mockImplementation(function (this: Connection, sql) {
     const stead = left.get(sql)
     left.delete(sql)
-    if (!stead) return exec.call(this, sql)
-    stead((other) => void exec.call(this, other))
-    return this
+    if (!stead) return execute.call(this, sql)
+    stead((other) => execute.call(this, other))
   })
 }
 

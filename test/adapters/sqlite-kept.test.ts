@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openWriter } from '../../src/adapters/sqlite/connection/connection.js'
+import { Connection, openWriter } from '../../src/adapters/sqlite/connection/connection.js'
 import { KeptDocuments } from '../../src/adapters/sqlite/read/kept-documents.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { START } from '../../src/core/documents/read/hold-or-stream.js'
@@ -209,7 +209,7 @@ describe('at once, without a promise', () => {
 describe('a savepoint', () => {
   /** The savepoints of writes that share a transaction. */
   const savepointsOf = async (...writes: readonly (readonly WriteStep[])[]): Promise<number> => {
-    const spy = vi.spyOn(Database.prototype, 'exec')
+    const spy = vi.spyOn(Connection.prototype, 'execute')
     await Promise.all(writes.map((steps) => adapter.write(steps, {})))
     const texts = spy.mock.calls.map(([text]) => text)
     spy.mockRestore()

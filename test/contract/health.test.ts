@@ -1,6 +1,6 @@
-import Database from 'better-sqlite3'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createPostgresAdapter } from '../../src/adapters/postgres/postgres-adapter.js'
+import { Connection } from '../../src/adapters/sqlite/connection/connection.js'
 import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js'
 import { createHasherOn, createWorkQueue } from '../../src/core/accounts/auth/hasher.js'
 import {
@@ -496,18 +496,18 @@ describe.each(useStorages())('%s', (_, create) => {
 })
 
 test('a full disk of SQLite is not ready from the first failed write on, until there is room', async () => {
-  const connections = new Set<Database.Database>()
-  const { exec } = Database.prototype
-  vi.spyOn(Database.prototype, 'exec').mockImplementation(function (this: Database.Database, sql) {
+  const connections = new Set<Connection>()
+  const { execute } = Connection.prototype
+  vi.spyOn(Connection.prototype, 'execute').mockImplementation(function (this: Connection, sql) {
     if (sql === 'BEGIN IMMEDIATE') connections.add(this)
-    return exec.call(this, sql)
+    return execute.call(this, sql)
   })
   const service = open({ adapter: createSqliteAdapter({ file: ':memory:' }) })
   const create = () => service.send('POST /notes', { body: { text: 'x'.repeat(20_000) }, mayFail: true })
   expect((await create()).status).toBe(201)
   const [writer] = connections
-  const limit = (pages: number) => writer?.pragma(`max_page_count = ${pages}`)
-  limit(Number(writer?.pragma('page_count', { simple: true })))
+  const limit = (pages: number) => writer?.first(`PRAGMA max_page_count = ${pages}`, [])
+  limit(Number(writer?.first('PRAGMA page_count', [])))
   expect([await probe(service), (await create()).status]).toEqual([READY, 503])
   for (let times = 0; times < 2; times++) {
     pass()

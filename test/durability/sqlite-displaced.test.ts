@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Connection } from '../../src/adapters/sqlite/connection/connection.js'
 import { type OpenStream, readStream } from '../support/event-streams.js'
 import { until } from '../support/until.js'
 import { expectNoFaults, openService, type Service } from './support/service.js'
@@ -124,13 +125,13 @@ describe('a file that is deleted', () => {
   test('during a commit, makes the outcome of all that share it unknown', async () => {
     const service = serve(stores.create())
     expect(await service.create('a')).toBe(201)
-    const { exec } = Database.prototype
-    const spy = vi.spyOn(Database.prototype, 'exec').mockImplementation(function (
-      this: Database.Database,
+    const { execute } = Connection.prototype
+    const spy = vi.spyOn(Connection.prototype, 'execute').mockImplementation(function (
+      this: Connection,
       sql,
     ) {
       if (sql === 'COMMIT') removeAll(service.file)
-      return exec.call(this, sql)
+      return execute.call(this, sql)
     })
     const shared = await Promise.all(['b', 'c'].map((code) => service.create(code)))
     spy.mockRestore()

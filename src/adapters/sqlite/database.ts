@@ -31,6 +31,8 @@ import { noteOpenFiles, type OpenFiles, UNWATCHED } from './connection/open-file
 import { type Abortable, Readers, type SeatedRead } from './connection/readers.js'
 import { createTemporaryFile } from './connection/temporary-file.js'
 import { whileBusy } from './connection/while-busy.js'
+import type { DriverName } from './drivers/driver.js'
+import { loadDriver } from './drivers/load-driver.js'
 import { displaced } from './faults.js'
 import { IS_TABLE } from './is-table.js'
 import { type LogQuery, LogWriter, readChanges } from './log/sqlite-log.js'
@@ -155,20 +157,27 @@ const IN_MEMORY = ':memory:'
  */
 export async function openDatabase(
   file: string,
-  { cache, isAgain = false }: { readonly cache: number; readonly isAgain?: boolean },
+  {
+    cache,
+    driver: name,
+    isAgain = false,
+  }: { readonly cache: number; readonly driver: DriverName | undefined; readonly isAgain?: boolean },
 ): Promise<Database> {
   const temporary = file === IN_MEMORY ? createTemporaryFile() : undefined
   const remove = (): void => temporary?.remove()
   const opened: Connection[] = []
   try {
     const isLasting = temporary === undefined
-    const writer = await openWriter(temporary?.file ?? file, { isLasting, mustExist: isAgain, cache })
-    opened.push(writer)
-    if (writer.file === '')
+    if (isLasting && ['', IN_MEMORY].includes(file.trim()))
       throw new Error(`${file} is not the path of a file; use ${IN_MEMORY} for a temporary file`)
-    while (opened.length < 2 + CONNECTIONS) opened.push(await openReader(writer.file, cache))
+    const driver = await loadDriver(name)
+    const options = { cache, driver }
+    const writer = await openWriter(temporary?.file ?? file, { ...options, isLasting, mustExist: isAgain })
+    opened.push(writer)
+    const { file: path } = writer
+    while (opened.length < 2 + CONNECTIONS) opened.push(await openReader(path, options))
     const [, reserve = writer, ...others] = opened
-    const files = isLasting ? noteOpenFiles(writer.file) : UNWATCHED
+    const files = isLasting ? noteOpenFiles(path) : UNWATCHED
     return new Database({ writer, reserve, others, files, isAgain, remove })
   } catch (thrown) {
     for (const one of opened) one.close()
@@ -333,7 +342,8 @@ export class Database {
 
   /** Opens a snapshot on a connection of its own. */
   async snapshot(): Promise<Snapshot> {
-    const connection = await openReader(this.file, SMALL_CACHE)
+    const { driver } = this.#writer
+    const connection = await openReader(this.file, { cache: SMALL_CACHE, driver })
     const snapshot = await openSnapshot(connection).catch((thrown: unknown) => {
       connection.close()
       throw thrown

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { ServiceError } from '../../core/errors.js'
 import { messageOf, textOf } from '../sql/faults.js'
 
@@ -52,8 +54,7 @@ const UNOPENED: readonly (readonly [code: RegExp, advice: string])[] = [
  * `storage_unavailable` with advice in `cause`.
  */
 export function explainOpening(file: string, thrown: unknown): unknown {
-  // The driver checks whether the folder exists, and throws a TypeError instead of an SQLite error.
-  const isFolderMissing = thrown instanceof TypeError && /directory/.test(thrown.message)
+  const isFolderMissing = codeOf(thrown) === 'SQLITE_CANTOPEN' && !existsSync(dirname(file))
   const advice = isFolderMissing
     ? 'its folder does not exist; create it'
     : UNOPENED.find(([code]) => code.test(codeOf(thrown)))?.[1]

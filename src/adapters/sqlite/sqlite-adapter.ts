@@ -12,6 +12,8 @@ import type {
 } from '../../core/storage.js'
 import { CACHE } from './connection/connection.js'
 import { type Database, openDatabase } from './database.js'
+import type { DriverName } from './drivers/driver.js'
+import { DRIVERS } from './drivers/load-driver.js'
 import { explain, explainOpening, unavailable } from './faults.js'
 import { BATCH } from './read/read-list.js'
 
@@ -27,12 +29,17 @@ export interface SqliteAdapterOptions {
    * short reads, and four for long reads. A connection fills its cache as it reads. Default: 64.
    */
   readonly cache?: number
+  /**
+   * The library that contains SQLite. All adapters of a process that use one file must use the same library. Default: in
+   * Bun `bun:sqlite`; otherwise `better-sqlite3` if it is installed, else `node:sqlite`.
+   */
+  readonly driver?: 'better-sqlite3' | 'node:sqlite' | 'bun:sqlite'
 }
 
 /**
- * Creates an adapter that stores documents in an SQLite file, using the package `better-sqlite3`, which the application
- * must install. A write is on disk before it is acknowledged. Other processes on the same machine may use the file at
- * the same time. Throws `ConfigError`.
+ * Creates an adapter that stores documents in an SQLite file. It uses the package `better-sqlite3` if the application has
+ * installed it, else the SQLite of the runtime: Node from 22.23 or 24.15 on, Deno or Bun. A write is on disk before it is acknowledged. Other processes on the same machine may use the file at
+ * the same time. Throws `ConfigError`; `open` rejects with it if there is no SQLite.
  *
  * @example
  * ```ts
@@ -41,8 +48,7 @@ export interface SqliteAdapterOptions {
  * ```
  */
 export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapter {
-  const { file, cache } = checkOptions(options)
-  const place = new DatabasePlace(file, cache)
+  const place = new DatabasePlace(checkOptions(options))
   return {
     system: 'sqlite',
     open: (plans) => place.open(plans),
@@ -87,17 +93,15 @@ export function createSqliteAdapter(options: SqliteAdapterOptions): StorageAdapt
  * the file that is at the path now.
  */
 class DatabasePlace {
-  readonly #file: string
-  readonly #cache: number
+  readonly #options: CheckedOptions
   #opened: Database | undefined
   #opening: Promise<void> | undefined
   #reopening: Promise<Database> | undefined
   /** The plans of all calls of `open`, keyed by their JSON. */
   readonly #asked = new Map<string, readonly CollectionPlan[]>()
 
-  constructor(file: string, cache: number) {
-    this.#file = file
-    this.#cache = cache
+  constructor(options: CheckedOptions) {
+    this.#options = options
   }
 
   async open(plans: readonly CollectionPlan[]): Promise<void> {
@@ -111,7 +115,7 @@ class DatabasePlace {
       await (await this.#use()).create(plans)
       this.#asked.set(JSON.stringify(plans), plans)
     } catch (thrown) {
-      throw explainOpening(this.#file, thrown)
+      throw explainOpening(this.#options.file, thrown)
     }
   }
 
@@ -145,7 +149,7 @@ class DatabasePlace {
   }
 
   async #connect(): Promise<void> {
-    this.#opened = await openDatabase(this.#file, { cache: this.#cache })
+    this.#opened = await openDatabase(this.#options.file, this.#options)
   }
 
   #use(): MaybePromise<Database> {
@@ -166,7 +170,7 @@ class DatabasePlace {
   async #reopen(lost: Database): Promise<Database> {
     if (!lost.isThere()) throw unavailable(new Error(`the database file ${lost.file} no longer exists`))
     await lost.abandon()
-    const next = await openDatabase(lost.file, { cache: this.#cache, isAgain: true })
+    const next = await openDatabase(lost.file, { ...this.#options, isAgain: true })
     try {
       for (const plans of this.#asked.values()) await next.create(plans)
     } catch (thrown) {
@@ -187,14 +191,27 @@ const explained = <T>(work: () => MaybePromise<T>, database?: Database): MaybePr
     throw isServiceError(thrown) || database?.isInPlace() !== false ? explain(thrown) : unavailable(thrown)
   })
 
-function checkOptions(options: unknown): Required<SqliteAdapterOptions> {
-  const { file = '', cache = CACHE } = isObject(options) ? options : {}
+/** Options with their defaults. `driver`: `undefined` is the first driver that can be loaded. */
+interface CheckedOptions {
+  readonly file: string
+  readonly cache: number
+  readonly driver: DriverName | undefined
+}
+
+function checkOptions(options: unknown): CheckedOptions {
+  const { file = '', cache = CACHE, driver } = isObject(options) ? options : {}
   requireOptions(isPlainObject(options) ? { ...options, file } : options, {
     file: FILE,
     cache: wholeNumber(1, MAX_CACHE),
+    driver: DRIVER,
   })
-  return { file: String(file), cache: Number(cache) }
+  return { file: String(file), cache: Number(cache), driver: DRIVERS.find((name) => name === driver) }
 }
+
+const DRIVER: Expectation = [
+  (value) => DRIVERS.some((name) => name === value),
+  `one of ${DRIVERS.join(', ')}`,
+]
 
 /** The maximum size of a cache in MiB. SQLite stores the size in KiB in 32 bits. */
 const MAX_CACHE = 2 ** 20

@@ -9,8 +9,12 @@ export interface BoundedMap<K, V> {
   size(): number
 }
 
-/** Creates a cache. `most` limits the sum of the sizes of its entries. */
-export function createBoundedMap<K, V>(cache: Cache, most: number): BoundedMap<K, V> {
+/** Creates a cache. `most` limits the sum of the sizes of its entries. `onEvicted` receives each evicted value. */
+export function createBoundedMap<K, V>(
+  cache: Cache,
+  most: number,
+  onEvicted: (value: V) => void = () => {},
+): BoundedMap<K, V> {
   const entries = new Map<K, { readonly value: V; readonly size: number }>()
   let taken = 0
   let newest: K | undefined
@@ -36,6 +40,7 @@ export function createBoundedMap<K, V>(cache: Cache, most: number): BoundedMap<K
         if (taken <= most) break
         entries.delete(oldest)
         taken -= forgotten.size
+        onEvicted(forgotten.value)
       }
     },
     size: () => taken,

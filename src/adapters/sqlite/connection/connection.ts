@@ -1,40 +1,12 @@
-import type BetterSqlite3 from 'better-sqlite3'
 import { createBoundedMap } from '../../../core/kept/bounded-map.js'
 import { CACHES } from '../../../core/kept/caches.js'
 import type { Value } from '../../sql/dialect.js'
 import type { DatabaseResult } from '../../sql/engine.js'
 import { UnusableStorage } from '../../sql/faults.js'
+import type { Bound, OpenMode, SqliteDriver, SqliteSession, SqliteStatement } from '../drivers/driver.js'
+import { loadDriver } from '../drivers/load-driver.js'
+import { warnOfVersion } from '../drivers/sound.js'
 import { whileBusy } from './while-busy.js'
-
-/** The first SQLite version in which two connections that restart the log at the same time cannot corrupt the file. */
-const SOUND = [3, 51, 3]
-
-const isSound = (version: string): boolean => {
-  const parts = version.split('.').map(Number)
-  for (const [i, least] of SOUND.entries()) {
-    const part = parts[i] ?? 0
-    if (part !== least) return part > least
-  }
-  return true
-}
-
-/** Creates a function that receives the version of SQLite and warns, only once, if this version can corrupt a file. */
-export function createVersionWarning(
-  warn: (message: string, code: string) => void,
-): (version: string) => void {
-  let hasWarned = false
-  return (version) => {
-    if (hasWarned || isSound(version)) return
-    hasWarned = true
-    warn(
-      `SQLite ${version} can corrupt a file that several connections write to; use ${SOUND.join('.')} or later: npm install better-sqlite3@latest`,
-      'COLLECTION_SERVICE_SQLITE',
-    )
-  }
-}
-
-/** Emits the warning as a process warning. */
-const warnOfVersion = createVersionWarning((message, code) => process.emitWarning(message, { code }))
 
 /**
  * The maximum number of milliseconds for which a statement waits, and blocks this process, while another process
@@ -54,51 +26,51 @@ export const CACHE = 64
 /** The size, in MiB, of the page cache of a connection that reads all documents once. */
 export const SMALL_CACHE = 2
 
-/** The number of pages of one step of a copy. A step takes some milliseconds. */
-const COPIED = 1024
-
-const setCache = (database: BetterSqlite3.Database, cache: number): void =>
-  void database.pragma(`cache_size = -${cache * 1024}`)
+/** The options for opening a file. `driver`: by default, the first driver that can be loaded. */
+export interface OpenOptions {
+  /** In MiB. */
+  readonly cache?: number
+  readonly driver?: SqliteDriver | undefined
+}
 
 /**
  * Opens a file for writing. A write is on disk before it is acknowledged (WAL, `synchronous=FULL`), and other processes
- * may use the file at the same time. Rejects with installation advice if `better-sqlite3` is missing.
+ * may use the file at the same time. Rejects with `ConfigError` if no driver can be loaded.
  */
-export async function openWriter(
+export const openWriter = (
   file: string,
-  options: { readonly isLasting?: boolean; readonly mustExist?: boolean; readonly cache?: number } = {},
-): Promise<Connection> {
-  return open(file, { fileMustExist: options.mustExist === true }, async (database) => {
+  {
+    isLasting = true,
+    mustExist = false,
+    cache = CACHE,
+    driver,
+  }: OpenOptions & { readonly isLasting?: boolean; readonly mustExist?: boolean } = {},
+): Promise<Connection> =>
+  open(file, { mode: mustExist ? 'write' : 'create', cache, driver }, async (connection) => {
     // Retried here, because SQLite itself does not retry this statement if processes that open a new file block each
     // other.
-    await whileBusy(() => database.pragma('journal_mode = WAL'))
-    setCache(database, options.cache ?? CACHE)
-    database.pragma(`synchronous = ${options.isLasting === false ? 'OFF' : 'FULL'}`)
-    if (database.pragma('encoding', { simple: true }) !== 'UTF-8')
+    await whileBusy(() => connection.first('PRAGMA journal_mode = WAL', []))
+    connection.first(`PRAGMA synchronous = ${isLasting ? 'FULL' : 'OFF'}`, [])
+    if (connection.first('PRAGMA encoding', []) !== 'UTF-8')
       throw new UnusableStorage(
         `the database ${file} does not store text as UTF-8, so strings would be sorted differently; use another file`,
       )
-    warnOfVersion(String(database.prepare('SELECT sqlite_version()').pluck().get()))
+    warnOfVersion(connection.driver)
   })
-}
 
 /** Opens a file for reading only. The file must already have been opened with `openWriter`. */
-export const openReader = (file: string, cache: number): Promise<Connection> =>
-  open(file, { readonly: true }, async (database) => {
-    setCache(database, cache)
-    // This read opens the log files now, before they can be renamed.
-    await whileBusy(() => database.prepare('SELECT count(*) FROM sqlite_schema').get())
-  })
+export const openReader = (file: string, options: OpenOptions): Promise<Connection> =>
+  // This read opens the log files now, before they can be renamed.
+  open(file, { ...options, mode: 'read' }, readSchema)
 
 /**
  * Opens an existing file for reading only and leaves it unchanged: its log is not checkpointed, and if it has no log,
  * no log remains afterwards.
  */
 export const openExisting = (file: string, hasLog: boolean): Promise<Connection> =>
-  open(file, hasLog ? { readonly: true } : { fileMustExist: true }, async (database) => {
-    database.pragma('query_only = ON')
-    setCache(database, SMALL_CACHE)
-    await whileBusy(() => database.prepare('SELECT count(*) FROM sqlite_schema').get())
+  open(file, { mode: hasLog ? 'read' : 'write', cache: SMALL_CACHE }, async (connection) => {
+    connection.first('PRAGMA query_only = ON', [])
+    await readSchema(connection)
   })
 
 /**
@@ -106,47 +78,54 @@ export const openExisting = (file: string, hasLog: boolean): Promise<Connection>
  * Otherwise rejects with `SQLITE_BUSY`, and changes nothing.
  */
 export const openAlone = (file: string): Promise<Connection> =>
-  open(file, { fileMustExist: true }, async (database) => void database.pragma('journal_mode = DELETE'))
+  open(file, { mode: 'write' }, async (connection) => {
+    connection.first('PRAGMA journal_mode = DELETE', [])
+  })
+
+const readSchema = (connection: Connection): Promise<unknown> =>
+  whileBusy(() => connection.first('SELECT count(*) FROM sqlite_schema', []))
 
 async function open(
   file: string,
-  options: BetterSqlite3.Options,
-  prepare: (database: BetterSqlite3.Database) => Promise<void>,
+  { mode, cache, driver }: OpenOptions & { readonly mode: OpenMode },
+  prepare: (connection: Connection) => Promise<unknown>,
 ): Promise<Connection> {
-  const Database = await importDriver()
-  const database = new Database(file, { ...options, timeout: PATIENCE })
+  const connection = new Connection(driver ?? (await loadDriver()), file, mode)
   try {
-    await prepare(database)
-    return new Connection(database)
+    if (cache !== undefined) connection.first(`PRAGMA cache_size = -${cache * 1024}`, [])
+    await prepare(connection)
+    return connection
   } catch (thrown) {
-    database.close()
+    connection.close()
     throw thrown
   }
 }
 
 /** A synchronous connection to a database file. */
 export class Connection {
-  readonly #database: BetterSqlite3.Database
-  readonly #prepared = createBoundedMap<string, BetterSqlite3.Statement<unknown[], unknown>>(
-    CACHES.prepared,
-    MAX_PREPARED,
+  readonly driver: SqliteDriver
+  readonly #session: SqliteSession
+  readonly #prepared = createBoundedMap<string, SqliteStatement>(CACHES.prepared, MAX_PREPARED, (statement) =>
+    statement.finish(),
   )
-  /** The path of the file, or an empty string if there is no file. */
-  readonly file: string
 
-  constructor(database: BetterSqlite3.Database) {
-    this.#database = database
-    const [, , file] = database.prepare('PRAGMA database_list').raw().get() as readonly unknown[]
-    this.file = String(file ?? '')
+  constructor(driver: SqliteDriver, file: string, mode: OpenMode) {
+    this.driver = driver
+    this.#session = driver.open(file, { mode, patience: PATIENCE })
+  }
+
+  /** The path of the file, or an empty string if there is no file. */
+  get file(): string {
+    return String(this.row('PRAGMA database_list', [])[2] ?? '')
   }
 
   get isInTransaction(): boolean {
-    return this.#database.inTransaction
+    return this.#session.isInTransaction
   }
 
   /** Returns the first column of every row. */
   all(text: string, values: readonly Value[]): readonly unknown[] {
-    return this.#prepare(text).all(...values.map(toStored))
+    return this.#prepare(text).all(values.map(toBound))
   }
 
   /**
@@ -154,24 +133,22 @@ export class Connection {
    * execute.
    */
   iterate(text: string, values: readonly Value[]): IterableIterator<unknown> {
-    return this.#prepare(text).iterate(...values.map(toStored))
+    return this.#prepare(text).iterate(values.map(toBound))
   }
 
   /** Returns the first column of the first row. */
   first(text: string, values: readonly Value[]): unknown {
-    return this.#prepare(text).get(...values.map(toStored))
+    return this.#prepare(text).first(values.map(toBound))
   }
 
   /** Returns all columns of every row. */
   rows(text: string, values: readonly Value[]): readonly (readonly unknown[])[] {
-    const rows = this.#prepare(text).raw()
-    return rows.all(...values.map(toStored)) as readonly (readonly unknown[])[]
+    return this.#prepare(text).rows(values.map(toBound))
   }
 
-  /** Returns all columns of the first row. */
+  /** Returns all columns of the only row. */
   row(text: string, values: readonly Value[]): readonly unknown[] {
-    const rows = this.#prepare(text).raw()
-    return rows.get(...values.map(toStored)) as readonly unknown[]
+    return this.rows(text, values)[0] ?? []
   }
 
   /** Returns the first column of every row, and the number of changed rows. */
@@ -183,12 +160,12 @@ export class Connection {
 
   /** Returns the number of rows that the statement changed. */
   run(text: string, values: readonly Value[]): number {
-    return this.#prepare(text).run(...values.map(toStored)).changes
+    return this.#prepare(text).run(values.map(toBound))
   }
 
-  /** Runs statements without values. */
+  /** Runs a statement without values. */
   execute(text: string): void {
-    this.#database.exec(text)
+    this.run(text, [])
   }
 
   /**
@@ -197,30 +174,31 @@ export class Connection {
    */
   async copyTo(file: string, onStep: (copied: number, all: number) => void): Promise<void> {
     const size = Number(this.first('PRAGMA page_size', []))
+    const session = this.#session
+    if (!session.copyTo) {
+      this.first('PRAGMA query_only = OFF', [])
+      this.run('VACUUM INTO ?', [file])
+      const copied = size * Number(this.first('PRAGMA page_count', []))
+      return onStep(copied, copied)
+    }
     // A transaction keeps the moment. Without one, the copy would begin again after each write of another process.
     this.execute('BEGIN')
     try {
       this.first('SELECT count(*) FROM sqlite_schema', [])
-      await this.#database.backup(file, {
-        progress({ totalPages, remainingPages }) {
-          onStep((totalPages - remainingPages) * size, totalPages * size)
-          return COPIED
-        },
-      })
+      await session.copyTo(file, (copied, all) => onStep(copied * size, all * size))
     } finally {
       this.execute('ROLLBACK')
     }
   }
 
   close(): void {
-    this.#database.close()
+    this.#session.close()
   }
 
-  #prepare(text: string): BetterSqlite3.Statement<unknown[], unknown> {
+  #prepare(text: string): SqliteStatement {
     const known = this.#prepared.get(text)
     if (known) return known
-    const statement = this.#database.prepare(text)
-    if (statement.reader) statement.pluck()
+    const statement = this.#session.prepare(text)
     this.#prepared.set(text, statement)
     return statement
   }
@@ -231,15 +209,7 @@ export const readDataVersion = (connection: Connection): unknown =>
   connection.first('PRAGMA data_version', [])
 
 /** Converts a value for SQLite, which has no booleans. */
-const toStored = (value: Value): unknown => (typeof value === 'boolean' ? Number(value) : value)
-
-async function importDriver(): Promise<typeof BetterSqlite3> {
-  try {
-    return (await import('better-sqlite3')).default
-  } catch (cause) {
-    throw new Error(
-      'the SQLite adapter needs the package better-sqlite3; install it: npm install better-sqlite3',
-      { cause },
-    )
-  }
+function toBound(value: Value): Bound {
+  if (typeof value === 'object') throw new TypeError('SQLite has no lists')
+  return typeof value === 'boolean' ? Number(value) : value
 }

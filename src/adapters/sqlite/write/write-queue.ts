@@ -287,8 +287,10 @@ export class WriteQueue {
     const recorded = log.begin(steps, { by, isMigration })
     const end = (isOk: boolean): void => {
       if (isOnly && !isOk) connection.execute('ROLLBACK')
-      else if (isSaved) connection.execute(isOk ? 'RELEASE one' : 'ROLLBACK TO one; RELEASE one')
-      else if (!isOk) recorded?.undo()
+      else if (isSaved) {
+        if (!isOk) connection.execute('ROLLBACK TO one')
+        connection.execute('RELEASE one')
+      } else if (!isOk) recorded?.undo()
     }
     if (isSaved) connection.execute('SAVEPOINT one')
     const run = (): MaybePromise<WriteOutcome[1]> => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { createVersionWarning } from '../../../../src/adapters/sqlite/connection/connection.js'
+import { createVersionWarning } from '../../../../src/adapters/sqlite/drivers/sound.js'
 
 function warningsOf(...versions: readonly string[]): readonly string[] {
   const messages: string[] = []
   const warn = createVersionWarning((message) => messages.push(message))
-  for (const version of versions) warn(version)
+  for (const version of versions) warn({ version, update: 'update' })
   return messages
 }
 

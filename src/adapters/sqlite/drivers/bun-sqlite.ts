@@ -25,17 +25,19 @@ interface BunStatement {
   finalize(): void
 }
 
-/** Loads the module of Bun. Throws in other runtimes. */
+/** Loads the module of Bun. Throws in other runtimes, and in versions of Bun that do not store all strings. */
 export function loadBunSqlite(): SqliteDriver {
   // No `import`, because bundlers do not know the module.
   const module = process.getBuiltinModule?.('bun:sqlite') as BunSqlite | undefined
   if (!module) throw new Error('this runtime has no module bun:sqlite')
   const database = new module.Database(':memory:')
-  const version = String(database.prepare('SELECT sqlite_version()').values()?.[0]?.[0])
+  const [version, mark] = database.prepare('SELECT sqlite_version(), hex(?)').values('\u{feff}')?.[0] ?? []
   database.close()
+  // Bun 1.4.0 and earlier versions drop this character from the beginning of a string.
+  if (mark !== 'EFBBBF') throw new Error('this version of Bun changes strings')
   return {
     name: 'bun:sqlite',
-    version,
+    version: String(version),
     update: 'use a later version of Bun, or its Database.setCustomSQLite() on macOS',
     open(file, { mode, patience }) {
       const options =
@@ -99,8 +101,6 @@ class Statement implements SqliteStatement {
   readonly #session: Session
   readonly #text: string
   readonly #statement: BunStatement
-  /** A statement for iterations only, because an iteration that has not ended changes what the others return. */
-  #iterated: BunStatement | undefined
   #changes: BunStatement | undefined
 
   constructor(session: Session, text: string) {
@@ -122,12 +122,15 @@ class Statement implements SqliteStatement {
   }
 
   *iterate(values: readonly Bound[]): Generator<unknown, void> {
-    this.#iterated ??= this.#session.open(this.#text)
-    const [column = ''] = this.#iterated.columnNames
+    // A statement of its own, because an iteration that has not ended changes what other calls return.
+    const statement = this.#session.open(this.#text)
     try {
-      for (const row of this.#iterated.iterate(...values)) yield row[column]
+      const [column = ''] = statement.columnNames
+      for (const row of statement.iterate(...values)) yield row[column]
     } catch (thrown) {
       throw explain(thrown)
+    } finally {
+      this.#session.finish(statement)
     }
   }
 
@@ -140,6 +143,6 @@ class Statement implements SqliteStatement {
   }
 
   finish(): void {
-    for (const one of [this.#statement, this.#iterated, this.#changes]) if (one) this.#session.finish(one)
+    for (const one of [this.#statement, this.#changes]) if (one) this.#session.finish(one)
   }
 }

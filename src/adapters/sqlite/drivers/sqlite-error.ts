@@ -1,3 +1,5 @@
+import { messageOf } from '../../sql/faults.js'
+
 /** The names of the primary error codes of SQLite, by their number. */
 const NAMES = [
   'OK',
@@ -39,8 +41,8 @@ const EXTENDED: { readonly [code: number]: string } = {
 export class SqliteError extends Error {
   readonly code: string
 
-  constructor(code: string, cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause })
+  constructor(code: string, thrown: unknown) {
+    super(messageOf(thrown))
     this.name = 'SqliteError'
     this.code = code
   }

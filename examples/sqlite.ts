@@ -1,4 +1,4 @@
-// Documents in a file, which several processes may use. To run it: npm install better-sqlite3 && PORT=3000 npx tsx sqlite.ts
+// Documents in a file, which several processes may use. To run it, with Node 24: PORT=3000 npx tsx sqlite.ts
 import { createServer } from 'node:http'
 import { createCollectionService } from 'collection-service'
 import { toNodeHandler } from 'collection-service/node'

@@ -5,15 +5,21 @@
 import { access, copyFile, cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFolder, createProject, installOnce, pack, root, run } from '../support/packed.mjs'
+import { judgeCommand, judgeExample, judgeWithout } from './sqlite-command.mjs'
+import { judgeTogether } from './sqlite-together.mjs'
 
 const here = import.meta.dirname
 const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
 const NODE_22 = `node-${platform}@22.23.3`
-const NODE_24 = `node-${platform}@24.9.0`
+// Its SQLite, and that of Node 22.23, is one that the adapter uses.
+const NODE_24 = `node-${platform}@24.22.3`
 const BUN = 'bun@1.4.5'
 const DENO = 'deno@2.9.6'
 // The first that brings a workerd; it needs node 22.
 const MINIFLARE = 'miniflare@4.20260730.0'
+
+/** The example of a server for a runtime. */
+const EXAMPLES = { Bun: 'bun.ts', Deno: 'deno.ts' }
 
 /** What a runtime cannot do, by a part of the failing line. One that is not needed any more is a failure too. */
 const EXPLAINED = {
@@ -84,11 +90,23 @@ async function checkTyped(program, version, project) {
     : { status: 1, stdout: `✗ check typed.mts ended with ${status}: ${stdout}\n0 passed, 1 failed`, stderr }
 }
 
+/** What a check prints whose failures are known. */
+const told = (failures, checks = 1) => ({
+  status: 0,
+  stdout: [
+    ...failures.map((failure) => `✗ ${failure}`),
+    `${Math.max(0, checks - failures.length)} passed, ${failures.length} failed`,
+  ].join('\n'),
+  stderr: '',
+})
+
 const folder = await createFolder('runtimes')
 try {
   const project = await createProject(join(folder, 'project'), { tarball: await pack(folder) })
-  for (const file of ['in-process.mjs', 'scenarios.mjs'])
+  for (const file of ['in-process.mjs', 'scenarios.mjs', 'sqlite-kit.mjs', 'sqlite-writer.mjs'])
     await copyFile(join(here, file), join(project, file))
+  for (const file of ['config.json', ...Object.values(EXAMPLES)])
+    await copyFile(join(root, 'examples', file), join(project, file))
   const conformance = hasConformance ? join(project, 'conformance') : undefined
   // In the project: where Deno looks for packages depends on where a script lies.
   if (conformance) await cp(conformanceSource, conformance, { recursive: true })
@@ -101,12 +119,25 @@ try {
     ['Bun', [await commandOf(BUN, 'bun')]],
     ['Deno', [await commandOf(DENO, 'deno'), 'run', '--allow-all']],
   ]
+  const writers = []
   for (const [name, [program, ...args]] of runtimes) {
     const version = /\d+\.\d+\.\d+/.exec((await run(program, ['--version'])).stdout)?.[0]
-    const start = (script, ...more) => run(program, [...args, script, ...more], { cwd: project })
+    const start = (script, ...more) =>
+      run(program, [...args, script, ...more], { cwd: project, seconds: 900 })
     judge(`${name} ${version}`, 'scenarios', await start('in-process.mjs'))
     if (name === 'Node')
       judge(`${name} ${version}`, 'TypeScript', await checkTyped(program, version, project))
+    const runtime = { name: `${name} ${version}`, program, args, folder: project }
+    // The package better-sqlite3 is installed beside these tests for this runtime, and not in the project.
+    writers.push(program === process.execPath ? { ...runtime, folder: here } : runtime)
+    if (name === 'Node' && Number.parseInt(version, 10) < 22)
+      judge(runtime.name, 'no SQLite', told(await judgeWithout(runtime)))
+    else {
+      judge(runtime.name, 'SQLite', await start('sqlite-kit.mjs'))
+      const example = EXAMPLES[name]
+      if (example) judge(runtime.name, example, told(await judgeExample(runtime, example)))
+      judge(runtime.name, 'a SQLite file', told(await judgeCommand(runtime)))
+    }
     if (!conformance) continue
     const result = await start(
       join('conformance', 'run.mjs'),
@@ -116,6 +147,8 @@ try {
     )
     judge(`${name} ${version}`, 'conformance', result, EXPLAINED[name])
   }
+  const { failures, checks, acknowledged } = await judgeTogether(writers)
+  judge('all', `one SQLite file, and ${acknowledged} writes before kills`, told(failures, checks))
   const miniflare = await installOnce(MINIFLARE)
   const args = [
     join(here, 'workerd.mjs'),

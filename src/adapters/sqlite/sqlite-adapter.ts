@@ -38,8 +38,9 @@ export interface SqliteAdapterOptions {
 
 /**
  * Creates an adapter that stores documents in an SQLite file. It uses the package `better-sqlite3` if the application has
- * installed it, else the SQLite of the runtime: Node from 22.23 or 24.15 on, Deno or Bun. A write is on disk before it is acknowledged. Other processes on the same machine may use the file at
- * the same time. Throws `ConfigError`; `open` rejects with it if there is no SQLite.
+ * installed it, else the SQLite of the runtime: Node from 22.23 or 24.15 on, Deno, or Bun from 1.4.5 on. A write is on
+ * disk before it is acknowledged. Other processes on the same machine may use the file at the same time. Throws
+ * `ConfigError`; `open` rejects with it if there is no SQLite.
  *
  * @example
  * ```ts

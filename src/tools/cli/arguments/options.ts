@@ -187,8 +187,8 @@ export const OPTIONS = {
   },
   data: {
     about: [
-      'a SQLite file (needs better-sqlite3); a server without',
-      '--data or --database keeps documents in memory',
+      'a SQLite file (Node 20 needs better-sqlite3); a server',
+      'without --data or --database keeps documents in memory',
     ],
   },
   database: {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, rmdir, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
@@ -220,6 +220,35 @@ async function loadPlain(onFinished = (): void => {}): Promise<SqliteDriver> {
 }
 
 const importConnection = async () => import('../../src/adapters/sqlite/connection/connection.js')
+
+test('two libraries never have one file open in a process, under any of its names', async () => {
+  const { openWriter } = await importConnection()
+  const driver = await load()
+  const other: SqliteDriver = { ...driver, name: 'node:sqlite' }
+  const [file, link] = [join(folder, 'data.db'), join(folder, 'link.db')]
+  const first = await openWriter(file, { driver })
+  const second = await openWriter(file, { driver })
+  await symlink(file, link)
+  const refused = { name: 'ConfigError', code: 'invalid_config' }
+  await expect(openWriter(link, { driver: other })).rejects.toMatchObject(refused)
+  first.close()
+  await expect(openWriter(file, { driver: other })).rejects.toMatchObject(refused)
+  second.close()
+  const third = await openWriter(file, { driver: other })
+  await expect(openWriter(link, { driver })).rejects.toMatchObject(refused)
+  third.close()
+})
+
+test('a file that cannot be opened is open with no library', async () => {
+  const { openWriter } = await importConnection()
+  const driver = await load()
+  const file = join(folder, 'data.db')
+  await mkdir(file)
+  await expect(openWriter(file, { driver })).rejects.toMatchObject({ code: 'SQLITE_CANTOPEN' })
+  await rmdir(file)
+  const other = await openWriter(file, { driver: { ...driver, name: 'node:sqlite' } })
+  other.close()
+})
 
 test('a statement that is evicted is finished', async () => {
   const { openWriter } = await importConnection()

@@ -3,6 +3,7 @@ import { CACHES } from '../../../core/kept/caches.js'
 import type { Value } from '../../sql/dialect.js'
 import type { DatabaseResult } from '../../sql/engine.js'
 import { UnusableStorage } from '../../sql/faults.js'
+import { claimFile } from '../drivers/claim-file.js'
 import type { Bound, OpenMode, SqliteDriver, SqliteSession, SqliteStatement } from '../drivers/driver.js'
 import { loadDriver } from '../drivers/load-driver.js'
 import { warnOfVersion } from '../drivers/sound.js'
@@ -105,13 +106,20 @@ async function open(
 export class Connection {
   readonly driver: SqliteDriver
   readonly #session: SqliteSession
+  readonly #release: () => void
   readonly #prepared = createBoundedMap<string, SqliteStatement>(CACHES.prepared, MAX_PREPARED, (statement) =>
     statement.finish(),
   )
 
   constructor(driver: SqliteDriver, file: string, mode: OpenMode) {
     this.driver = driver
-    this.#session = driver.open(file, { mode, patience: PATIENCE })
+    this.#release = claimFile(file, driver.name)
+    try {
+      this.#session = driver.open(file, { mode, patience: PATIENCE })
+    } catch (thrown) {
+      this.#release()
+      throw thrown
+    }
   }
 
   /** The path of the file, or an empty string if there is no file. */
@@ -193,6 +201,7 @@ export class Connection {
 
   close(): void {
     this.#session.close()
+    this.#release()
   }
 
   #prepare(text: string): SqliteStatement {

@@ -76,6 +76,7 @@ const ALONE = [
   'test/adapters/postgres.test.ts',
   'test/adapters/sqlite.test.ts',
   'test/adapters/sqlite-once.test.ts',
+  'test/contract/edge-runtimes.test.ts',
   'test/durability/postgres-silence.test.ts',
   'test/packaging/way-of-a-request.test.ts',
   'test/property/growth.test.ts',

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { createCollectionService, createMemoryAdapter } from '../../src/index.js'
+import { ConfigError, createCollectionService, createMemoryAdapter } from '../../src/index.js'
 import { createTestService } from '../support/service.js'
 
 // CONTRACT.md §7: the service runs where code may be made from text only while a module loads, and nothing may be drawn,
@@ -36,9 +36,8 @@ test('making a service draws nothing by chance, sets no timer and asks nobody', 
   ).not.toThrow()
 })
 
-test('once a service is made, no request has code compiled from text', async () => {
-  const { send, handler } = createTestService(config, { production: false })
-  await handler.ready()
+/** Forbids code from text, as a Durable Object does. */
+const forbidCode = (): unknown =>
   vi.stubGlobal(
     'Function',
     class {
@@ -47,6 +46,18 @@ test('once a service is made, no request has code compiled from text', async () 
       }
     },
   )
+
+test('an invalid configuration is a ConfigError without a place where code from text is forbidden', () => {
+  forbidCode()
+  const create = () => createCollectionService({ ...config, collection: {} } as never)
+  expect(create).toThrow(ConfigError)
+  expect(create).toThrow('npx collection-service check')
+})
+
+test('neither a service nor its requests compile code from text', async () => {
+  forbidCode()
+  const { send, handler } = createTestService(config, { production: false })
+  await handler.ready()
   const credentials = { email: 'ann@b.co', password: 'a secret' }
   const created = await send('POST /notes', { body: { title: 'a' } })
   const at = `/notes/${created.body._id}`

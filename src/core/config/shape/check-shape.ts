@@ -92,12 +92,24 @@ let compiled: ((value: unknown) => readonly Violation[]) | undefined
 
 /**
  * Returns the violations of the configuration's schema. Most configurations are valid, so the schema is only
- * compiled for an invalid one.
+ * compiled for an invalid one. Returns `undefined` if the runtime forbids that, because ajv generates code.
  */
-function findViolations(copied: unknown): readonly Violation[] {
+function findViolations(copied: unknown): readonly Violation[] | undefined {
   if (satisfiesSchema(CONFIG_SCHEMA, copied)) return []
-  compiled ??= compileJsonSchema(CONFIG_SCHEMA)
+  try {
+    compiled ??= compileJsonSchema(CONFIG_SCHEMA)
+  } catch (thrown) {
+    if (thrown instanceof EvalError) return undefined
+    throw thrown
+  }
   return compiled(copied)
+}
+
+/** The fault of an invalid configuration whose violations cannot be found here. */
+const UNNAMED: ConfigFault = {
+  path: '',
+  message:
+    'is not valid, and this runtime cannot say where, because it forbids generated code: run npx collection-service check',
 }
 
 /**
@@ -130,7 +142,9 @@ export const copyConfig = (input: unknown, report: ConfigReport): unknown => cop
 export function checkShape(input: unknown): CheckedShape {
   const unreadable: ConfigFault[] = []
   const copied = copyConfig(input, reportTo(unreadable))
-  const violations = findViolations(copied).filter((violation) => !isOfCopy(violation, unreadable))
+  const found = findViolations(copied)
+  if (!found) return { faults: [...unreadable, UNNAMED], config: {}, isUnsure: () => true }
+  const violations = found.filter((violation) => !isOfCopy(violation, unreadable))
 
   const misshapen = new Set([
     ...unreadable.map(({ path }) => path),

@@ -2,13 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { foldDocuments } from '../../src/core/aggregates/fold.js'
 import { compileField } from '../../src/core/filter/compare.js'
 import { everything } from '../../src/core/filter/filter.js'
+import type * as CompileAggregate from '../../src/core/query/compile-aggregate.js'
 import { endless } from '../../src/core/slices.js'
 import type { Aggregated, AggregateQuery, PartialGroup } from '../../src/core/storage.js'
 import { createMemoryAdapter, type StorageAdapter, type StoredDocument } from '../../src/index.js'
 import { fuzzGroups } from '../../src/tools/testing/adapter/fuzz/fuzz-groups.js'
 import { adapterCases, runCase } from '../../src/tools/testing/index.js'
+import { checkAggregates } from '../support/aggregate-laws.js'
 import { seedOf } from '../support/tier.js'
-import { fails } from './create-mutant.js'
+import { createMutant, fails, type Mutant } from './create-mutant.js'
 
 /** Ways in which a storage has grouped otherwise than the contract says. */
 interface Broken {
@@ -203,5 +205,34 @@ describe(`the cases of groups, of ${AREAS.join(' and ')}`, () => {
   test('a storage that is right passes', async () => {
     await runAll({})
     expect(cases).not.toEqual([])
+  })
+})
+
+/** Ways in which aggregates tell of what is hidden. */
+const LEAKS: readonly Mutant[] = (['measures', 'by'] as const).map((part) => [
+  `hidden values count in ${part}`,
+  '../../src/core/query/compile-aggregate.js',
+  async (original) => {
+    const real = (await original()) as typeof CompileAggregate
+    return {
+      ...real,
+      compileAggregate: (...args: Parameters<typeof real.compileAggregate>) => {
+        const asked = real.compileAggregate(...args)
+        return { ...asked, [part]: asked[part].map((one) => ({ ...one, shown: everything })) }
+      },
+    }
+  },
+])
+
+describe('pairs of stores, and sums of what lists show', () => {
+  test.each(LEAKS)('%s: noticed', async (...mutant) => {
+    const create = await createMutant(mutant)
+    expect(await fails(checkAggregates(100, createMemoryAdapter, create))).toBe(true)
+  })
+
+  const names: readonly string[] = ['sums have 15 digits', 'a group is missing']
+
+  test.each(MUTANTS.filter(([what]) => names.includes(what)))('%s: noticed', async (_, broken) => {
+    expect(await fails(checkAggregates(100, () => breakAdapter(broken)))).toBe(true)
   })
 })

@@ -60,7 +60,7 @@ function compile(filter: Filter, isNegated: boolean, compilation: Compilation): 
         // as well, so that SQL does not evaluate them on hidden documents.
         if (isAnd && !condition.isExact) break
       }
-      return join(compiled, isAnd)
+      return join(compiled, isAnd, compilation.dialect)
     }
     case 'not':
       return compile(filter.filter, !isNegated, compilation)
@@ -70,7 +70,11 @@ function compile(filter: Filter, isNegated: boolean, compilation: Compilation): 
 }
 
 /** Joins conditions as a balanced tree, because engines limit how deeply an expression may nest. */
-function join(conditions: readonly SqlCondition[], isAnd: boolean): SqlCondition {
+function join(
+  conditions: readonly SqlCondition[],
+  isAnd: boolean,
+  { longestChain = MAX_CHAIN }: SqlDialect,
+): SqlCondition {
   const neutral = isAnd ? TRUE : FALSE
   // Only neutral conditions are dropped. A FALSE in an AND does not replace the other conditions, because they may have
   // bound values.
@@ -79,16 +83,17 @@ function join(conditions: readonly SqlCondition[], isAnd: boolean): SqlCondition
   if (!first) return neutral
   if (!second) return first
   const isExact = parts.every((part) => part.isExact)
-  return { sql: joinHalves(parts, isAnd ? ' AND ' : ' OR '), isExact }
+  return { sql: joinHalves(parts, isAnd ? ' AND ' : ' OR ', longestChain), isExact }
 }
 
-/** The maximum number of conditions in one pair of parentheses. */
+/** The default of `SqlDialect.longestChain`. */
 const MAX_CHAIN = 50
 
-function joinHalves(parts: readonly SqlCondition[], word: string): string {
-  if (parts.length <= MAX_CHAIN) return `(${parts.map(({ sql }) => sql).join(word)})`
+function joinHalves(parts: readonly SqlCondition[], word: string, longest: number): string {
+  if (parts.length <= longest) return `(${parts.map(({ sql }) => sql).join(word)})`
   const middle = Math.ceil(parts.length / 2)
-  return `(${joinHalves(parts.slice(0, middle), word)}${word}${joinHalves(parts.slice(middle), word)})`
+  const [left, right] = [parts.slice(0, middle), parts.slice(middle)]
+  return `(${joinHalves(left, word, longest)}${word}${joinHalves(right, word, longest)})`
 }
 
 function compileEqualities(

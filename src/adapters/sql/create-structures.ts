@@ -42,7 +42,7 @@ export const explainStructure = (
 }
 
 /** Creates the error for a table or an index whose name is already in use, probably by another application. */
-function notOurs(dialect: SqlDialect, structure: Structure, cause: unknown): Error {
+export function notOurs(dialect: SqlDialect, structure: Structure, cause: unknown): Error {
   const name = isIndex(structure) ? quoteName(structure.name) : tableOf(structure, dialect)
   return new UnusableStorage(
     `${name} already exists, but ${dialect.structures.table} does not record it as created by this service: it belongs to another application, or its row there was deleted; give the service ${dialect.ownPlace}, or rename the existing table or index`,

@@ -142,6 +142,13 @@ export interface SqlDialect {
     options: CompileOptions,
   ) => SoughtFilter | undefined
   readonly limit: (skip: number, limit: number | null, bind: Bind) => string
+  /** The maximum number of conditions in one pair of parentheses. Default: 50. */
+  readonly longestChain?: number
+  /**
+   * Returns a text that distinguishes the expressions of an index from those that the engine's first dialect has for the
+   * same fields, or `undefined` if they are equal. Default: equal.
+   */
+  readonly formOf?: (fields: readonly FieldRef[]) => string | undefined
 }
 
 /** The table that records structures. The names of collections never begin with an underscore. */

@@ -63,7 +63,7 @@ function findConflict(
  * Returns a filter for other documents with the same values in the fields of a unique index. Returns `null` if the
  * given document lacks one of the fields, because the index then does not constrain it.
  */
-function filterConflicting(fields: readonly FieldRef[], document: StoredDocument): Filter | null {
+export function filterConflicting(fields: readonly FieldRef[], document: StoredDocument): Filter | null {
   const equalities: Filter[] = []
   for (const field of fields) {
     const value = compileField(field)(document)

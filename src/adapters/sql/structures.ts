@@ -133,7 +133,7 @@ function createIndex(
   const id = isUnique ? dialect.idOfLacking?.(fields) : '_id'
   const name = isUnique
     ? nameOf('unique', collection, fields, id ?? digestOf(fields, dialect)?.('?'))
-    : nameOf('index', collection, fields)
+    : nameOf('index', collection, fields, dialect.formOf?.(fields))
   const keys = isUnique
     ? [...fields.map((field) => uniqueKey(field, fields, dialect)), ...(id === undefined ? [] : [id])]
     : [...cutEntry(fields, dialect).map((field) => dialect.order(field, false)), '_id']

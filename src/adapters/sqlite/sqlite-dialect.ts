@@ -9,8 +9,12 @@ import { elementsAt, isArray, typeAt, valueAt, valueOfElement } from './values.j
  * Returns the last expression of a unique index: the `_id` if a field is missing, so that documents without the field
  * do not conflict.
  */
-export const idOfLacking = (fields: readonly FieldRef[]): string =>
-  `CASE WHEN ${fields.map((field) => `${valueAt(field)} IS NULL`).join(' OR ')} THEN _id ELSE '' END`
+export const idOfLacking = (fields: readonly FieldRef[], value = valueAt): string =>
+  `CASE WHEN ${fields.map((field) => `${value(field)} IS NULL`).join(' OR ')} THEN _id ELSE '' END`
+
+/** Returns the condition that an element of an array satisfies a condition on the `json_each` row `element`. */
+export const hasElement = ({ path }: FieldRef, condition: string): string =>
+  `EXISTS (SELECT 1 FROM ${elementsAt(path)} WHERE ${isArray(path)} AND ${condition})`
 
 /** The lowest value of each type. */
 const LOWEST: { readonly [type in ComparableType]: string } = {
@@ -66,15 +70,14 @@ export const sqliteDialect: SqlDialect = {
     const found = `coalesce(${typeAt(path)}, 'null')`
     return kind === 'any' ? `(${found} <> 'null')` : `(${found} = '${kind}')`
   },
-  hasElement: (field, condition) =>
-    `EXISTS (SELECT 1 FROM ${elementsAt(field.path)} WHERE ${isArray(field.path)} AND ${condition(valueOfElement(field))})`,
+  hasElement: (field, condition) => hasElement(field, condition(valueOfElement(field))),
   // Patterns are never evaluated in SQL, because a search through one long string could not pause.
   match: () => undefined,
   isOneOf: (value, values, bind) =>
     `${value} IN (SELECT value FROM json_each(${bind(JSON.stringify(values))}))`,
   order: (field, descending) => `${valueAt(field)} ${descending ? 'DESC' : 'ASC'}`,
   entries: null,
-  idOfLacking,
+  idOfLacking: (fields) => idOfLacking(fields),
   elements: createElements,
   // `+ 0` is added, because if a parameter alone is the limit, SQLite plans the statement again for each of its values.
   limit: (skip, limit, bind) =>
@@ -82,7 +85,7 @@ export const sqliteDialect: SqlDialect = {
 }
 
 /** Returns the dialect for an index in which some fields are stored as other expressions. */
-function writeValues(value: (field: FieldRef) => string): SqlDialect {
+export function writeValues(value: (field: FieldRef) => string): SqlDialect {
   return {
     ...sqliteDialect,
     value,

@@ -1,5 +1,4 @@
 import { everything } from '../../../core/filter/filter.js'
-import { compareText } from '../../../core/json/compare-text.js'
 import { whenReady } from '../../../core/promises.js'
 import { forEachSliced } from '../../../core/slices.js'
 import type {
@@ -13,24 +12,33 @@ import type {
   WriteStep,
 } from '../../../core/storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
-import { isKept, isWhole, type Position, parsePosition, printPosition } from '../../log/position.js'
+import { isKept, type Position, parsePosition, printPosition } from '../../log/position.js'
 import { createHeldWarning } from '../../log/warn-of-held.js'
-import { quoteName } from '../../sql/dialect.js'
-import { LOG, LOG_HEAD, printBy, type Recorder, type Recording } from '../../sql/log/recorder.js'
+import { printBy, type Recorder, type Recording } from '../../sql/log/recorder.js'
 import { CHARACTERS } from '../../sql/read/judge-texts.js'
 import type { Connection } from '../connection/connection.js'
 import type { Seat } from '../connection/readers.js'
 import { readRows } from '../read/read-statements.js'
 import { sqliteEngine } from '../sqlite-engine.js'
+import {
+  type ChangeKey,
+  comparePlaces,
+  createOmission,
+  HEAD,
+  isPlace,
+  LAST,
+  PLACE,
+  PLACE_TEXT,
+  parseChange,
+  parsePlace,
+  ROW,
+  record,
+  SIZE,
+  TABLE,
+} from './log-rows.js'
 
-const TABLE = quoteName(LOG)
-
-/**
- * Returns the statement that records rows in the log. The log's primary key sorts the changes of a write. If a write
- * changes a document twice, the second change is merged into the first.
- */
-const record = (rows: string): string =>
-  `INSERT INTO ${TABLE} (write, time, caller, migration, collection, id, before, after) ${rows} ON CONFLICT (write, id, collection) DO UPDATE SET after = excluded.after`
+/** Selects the changes after a key, in order. */
+const BEHIND = `FROM ${TABLE} WHERE (${PLACE}) > (?, ?, ?) ORDER BY ${PLACE}`
 
 /** A write with its number, time and caller. */
 interface NumberedWrite {
@@ -76,9 +84,7 @@ type RecorderOf = (numbered: NumberedWrite) => Recorder
 function createRecorder(collection: string, { omit }: LogPlan, isMigration: boolean): RecorderOf {
   const author = authorOf(isMigration)
   const { statements } = sqliteEngine
-  const names = omit.map((name) => `'$.${quoteName(name).replaceAll("'", "''")}'`)
-  const leaveOut = (text: string): string =>
-    omit.length > 0 ? `json_remove(${[text, ...names].join(', ')})` : text
+  const leaveOut = createOmission(omit)
   const inserted = record(`VALUES (?, ?, ${author}, ?, ?, NULL, ${leaveOut('?')})`)
   const found = (text: string, after: string): string =>
     record(
@@ -104,27 +110,6 @@ function createRecorder(collection: string, { omit }: LogPlan, isMigration: bool
   }
 }
 
-/**
- * The key of a change: the number of its write, the document's `_id` and its collection. The log is sorted by this key.
- */
-type ChangeKey = readonly [write: number, id: string, collection: string]
-const HEAD = quoteName(LOG_HEAD)
-
-/** `PLACE` lists the columns of a change's key. `BEHIND` selects the changes after a key, in order. */
-const PLACE = 'write, id, collection'
-const BEHIND = `FROM ${TABLE} WHERE (${PLACE}) > (?, ?, ?) ORDER BY ${PLACE}`
-
-/** The key of a row as a JSON array. */
-const PLACE_TEXT = `json_array(${PLACE})`
-
-function isPlace(value: unknown): value is ChangeKey {
-  const [write, id, collection, ...others] = Array.isArray(value) ? (value as readonly unknown[]) : []
-  return isWhole(write) && typeof id === 'string' && typeof collection === 'string' && others.length === 0
-}
-
-const comparePlaces = (a: ChangeKey, b: ChangeKey): number =>
-  a[0] - b[0] || compareText(a[1], b[1]) || compareText(a[2], b[2])
-
 /** The name of a log, and the keys between which its changes are. */
 interface LogBounds {
   readonly log: string
@@ -136,14 +121,10 @@ interface LogBounds {
 
 /** Reads the name and the bounds of the log. */
 function readHead(connection: Connection): LogBounds {
-  const last = `SELECT ${PLACE_TEXT} FROM ${TABLE} ORDER BY write DESC, id DESC, collection DESC LIMIT 1`
-  const [log, dropped, lastPlace] = connection.row(`SELECT log, dropped, (${last}) FROM ${HEAD}`, [])
+  const [log, dropped, lastPlace] = connection.row(`SELECT log, dropped, (${LAST}) FROM ${HEAD}`, [])
   const gone = parsePlace(dropped)
   return { log: String(log), dropped: gone, last: lastPlace === null ? gone : parsePlace(lastPlace) }
 }
-
-/** The size in bytes of both documents of a change. SQLite computes it without reading the documents. */
-const SIZE = `octet_length(coalesce(before, '')) + octet_length(coalesce(after, ''))`
 
 const total = (connection: Connection, where: string, values: readonly (string | number)[]): number =>
   Number(connection.first(`SELECT total(${SIZE}) FROM ${TABLE} WHERE ${where}`, values))
@@ -196,12 +177,6 @@ function findBytes(
 function readTime(connection: Connection, place: ChangeKey): number | null {
   const time = connection.first(`SELECT time FROM ${TABLE} WHERE (${PLACE}) = (?, ?, ?)`, place)
   return time === undefined ? null : Number(time)
-}
-
-function parsePlace(text: unknown): ChangeKey {
-  const place: unknown = JSON.parse(String(text))
-  if (!isPlace(place)) throw new Error('the log of changes is damaged: it contains an invalid key')
-  return place
 }
 
 /** Deletes the changes up to a key, and stores the key as the last dropped one. */
@@ -371,18 +346,6 @@ interface LogFiles {
   readonly areOthers: boolean
 }
 
-/** Selects a row as one JSON text, because this is cheaper than several columns and one `JSON.parse` suffices. */
-const ROW = `'[' || write || ',' || json_quote(id) || ',' || json_quote(collection) || ',' || time || ',' || json_quote(caller) || ',' || coalesce(migration, 0) || ',' || coalesce(before, 'null') || ',' || coalesce(after, 'null') || ']'`
-
-type ChangeRow = readonly [
-  ...place: ChangeKey,
-  time: number,
-  by: string | null,
-  migration: number,
-  before: StoredDocument | null,
-  after: StoredDocument | null,
-]
-
 /** Reads a page of the log. */
 export function readChanges(
   seat: Seat,
@@ -410,11 +373,7 @@ export function readChanges(
   }
   const reading = forEachSliced(slices, readTexts(), (text) => {
     slices.left -= text.length / CHARACTERS
-    const [write, id, collection, time, by, migration, before, became] = JSON.parse(text) as ChangeRow
-    const place: ChangeKey = [write, id, collection]
-    const position = printPosition({ log, place, time, made: time, files })
-    const change: Change = { in: collection, id, before, after: became, write, time, by, position }
-    changes.push(migration === 1 ? { ...change, isMigration: true } : change)
+    changes.push(parseChange(text, { log, files }))
   })
   return whenReady(reading, () => {
     const here = { log, place: start, time: Date.now(), made: isKnown ? made : null, files }

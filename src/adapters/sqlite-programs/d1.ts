@@ -1,0 +1,45 @@
+import type { StorageAdapter } from '../../core/storage.js'
+import { LIMITS } from './cloudflare-limits.js'
+import { overBatch } from './over-batch.js'
+import { createProgramAdapter } from './program-adapter.js'
+import type { ProgramResult } from './program-driver.js'
+
+/** A database of D1: the binding of a Worker. */
+export interface D1Binding {
+  prepare(text: string): { bind(...values: (string | number)[]): unknown }
+  batch(
+    statements: unknown[],
+  ): Promise<
+    readonly { readonly results: readonly unknown[]; readonly meta: { readonly changes?: number } }[]
+  >
+}
+
+/**
+ * Creates an adapter that stores documents in a D1 database. Any number of Workers may use the database at the same
+ * time. The Worker needs the flag `nodejs_compat`.
+ *
+ * @example
+ * ```ts
+ * const adapter = createD1Adapter(env.DB)
+ * const service = createCollectionService(config, adapter)
+ * ```
+ */
+export function createD1Adapter(database: D1Binding): StorageAdapter {
+  const driver = overBatch({
+    limits: LIMITS,
+    async sendBatch(statements) {
+      const bound = statements.map(({ text, values }) => database.prepare(text).bind(...values))
+      const results = await database.batch(bound)
+      return results.map(
+        ({ results: rows, meta }): ProgramResult => ({
+          rows: rows.map(firstColumn),
+          changes: meta.changes ?? 0,
+        }),
+      )
+    },
+    close() {},
+  })
+  return createProgramAdapter(driver)
+}
+
+const firstColumn = (row: unknown): unknown => Object.values(Object(row))[0]

@@ -2,12 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, vi } from 'vitest'
-import { overBatch } from '../../src/adapters/sqlite-programs/over-batch.js'
-import { overSession } from '../../src/adapters/sqlite-programs/over-session.js'
+import { createD1Adapter, createD1Driver } from '../../src/adapters/sqlite-programs/d1.js'
+import { createDurableObjectAdapter } from '../../src/adapters/sqlite-programs/durable-object.js'
 import { createProgramAdapter } from '../../src/adapters/sqlite-programs/program-adapter.js'
-import type { ProgramDriver, ProgramLimits } from '../../src/adapters/sqlite-programs/program-driver.js'
+import type { ProgramLimits } from '../../src/adapters/sqlite-programs/program-driver.js'
+import type { StorageAdapter } from '../../src/index.js'
 import { backUpFile } from '../support/backups.js'
-import { createFileBatches, createFileSession } from '../support/program-databases.js'
+import { type Closable, createD1Database, createObjectStorage } from '../support/program-databases.js'
 import { runKit } from '../support/run-kit.js'
 
 vi.mock('../../src/tools/testing/adapter/check/edge-values.js', async (original) => {
@@ -15,23 +16,52 @@ vi.mock('../../src/tools/testing/adapter/check/edge-values.js', async (original)
   return fewerOperands(await original(), 0)
 })
 
+/** Returns an adapter that also closes its database. */
+const closing = <T>(database: Closable<T>, create: (database: T) => StorageAdapter): StorageAdapter => {
+  const adapter = create(database)
+  return {
+    ...adapter,
+    async close() {
+      await adapter.close()
+      database.close()
+    },
+  }
+}
+
+/** Creates a function that creates adapters for a file. Only one adapter at a time uses a Durable Object. */
+type Connect = (file: string) => () => StorageAdapter
+
+const connectD1 =
+  (create: typeof createD1Adapter): Connect =>
+  (file) =>
+  () =>
+    closing(createD1Database(file), create)
+
+/** Hardly any filter fits into such a statement, so the adapter evaluates nearly all filters itself. */
 const SHORT: ProgramLimits = { parameters: 2, statementBytes: 300, depth: 30 }
 
-/** The halves of which drivers are made, each over a file. */
-const HALVES: readonly (readonly [name: string, open: (file: string) => ProgramDriver])[] = [
-  ['in this thread', (file) => overSession(createFileSession(file))],
-  ['that accepts only lists of statements', (file) => overBatch(createFileBatches(file))],
-  // Hardly any filter fits into such a statement, so the adapter evaluates filters itself.
-  ['with very short statements', (file) => overBatch({ ...createFileBatches(file), limits: SHORT })],
+const ENGINES: readonly (readonly [name: string, connect: Connect])[] = [
+  [
+    'a Durable Object',
+    (file) => {
+      const adapter = closing(createObjectStorage(file), createDurableObjectAdapter)
+      return () => adapter
+    },
+  ],
+  ['D1', connectD1(createD1Adapter)],
+  [
+    'D1 with very short statements',
+    connectD1((database) => createProgramAdapter({ ...createD1Driver(database), limits: SHORT })),
+  ],
 ]
 
-for (const [name, open] of HALVES) {
-  describe(`an engine ${name}`, () => {
+for (const [name, connect] of ENGINES) {
+  describe(name, () => {
     runKit(async () => {
       const folder = await mkdtemp(join(tmpdir(), 'collection-service-programs-'))
       const file = join(folder, 'data.db')
       return {
-        connect: () => createProgramAdapter(open(file)),
+        connect: connect(file),
         backUp: backUpFile(file),
         destroy: () => rm(folder, { recursive: true, force: true }),
       }

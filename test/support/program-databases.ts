@@ -1,17 +1,10 @@
 import BetterSqlite3 from 'better-sqlite3'
-import type { BatchEngine } from '../../src/adapters/sqlite-programs/over-batch.js'
-import type { ProgramSession } from '../../src/adapters/sqlite-programs/over-session.js'
-import {
-  isRead,
-  type ProgramLimits,
-  type ProgramResult,
-  type ProgramStatement,
-} from '../../src/adapters/sqlite-programs/program-driver.js'
+import type { D1Binding } from '../../src/adapters/sqlite-programs/d1.js'
+import type { DurableObjectSql } from '../../src/adapters/sqlite-programs/durable-object.js'
 
-/** The limits of Cloudflare's engines. */
-const LIMITS: ProgramLimits = { parameters: 100, statementBytes: 100_000, depth: 100 }
-
-/** The maximum number of bytes of a pattern of GLOB. */
+/** The limits of SQLite at Cloudflare: the values and the bytes of a statement, and the bytes of a pattern of GLOB. */
+const VALUES = 100
+const BYTES = 100_000
 const PATTERN = 50
 
 /** A file that is opened by the first statement after it was closed, and accepts only statements within the limits. */
@@ -28,12 +21,13 @@ class File {
     return this.#database
   }
 
-  run(statement: ProgramStatement): ProgramResult {
-    requireWithin(statement)
-    const prepared = this.open().prepare<unknown[], unknown>(statement.text)
-    const values = Object.fromEntries(statement.values.map((value, i) => [i + 1, value]))
-    const bound = statement.values.length > 0 ? [values] : []
-    if (isRead(statement)) return { rows: prepared.pluck().all(...bound), changes: 0 }
+  run(text: string, values: readonly (string | number)[]): { rows: readonly object[]; changes: number } {
+    requireWithin(text, values)
+    const prepared = this.open().prepare<unknown[], object>(text)
+    // The package takes numbered parameters for named ones.
+    const named = Object.fromEntries(values.map((value, i) => [i + 1, value]))
+    const bound = values.length > 0 ? [named] : []
+    if (prepared.reader) return { rows: prepared.all(...bound), changes: 0 }
     return { rows: [], changes: prepared.run(...bound).changes }
   }
 
@@ -47,39 +41,49 @@ class File {
   }
 }
 
-function requireWithin({ text, values }: ProgramStatement): void {
+function requireWithin(text: string, values: readonly unknown[]): void {
   const patterns = [...text.matchAll(/GLOB '((?:[^']|'')*)'/g)]
   if (patterns.some(([, pattern = '']) => pattern.length > PATTERN))
     throw new RangeError(`a pattern is too long: ${text}`)
-  if (Buffer.byteLength(text) > LIMITS.statementBytes) throw new RangeError('a statement is too long')
-  if (values.length > LIMITS.parameters) throw new RangeError('a statement has too many values')
+  if (Buffer.byteLength(text) > BYTES) throw new RangeError('a statement is too long')
+  if (values.length > VALUES) throw new RangeError('a statement has too many values')
   for (const value of values)
-    if (typeof value !== 'string' && typeof value !== 'number')
+    if (typeof value !== 'string' && !Number.isFinite(value))
       throw new TypeError(`${typeof value} ${String(value)} is bound`)
 }
 
-/** A file, as an engine that runs in this thread. */
-export function createFileSession(file: string): ProgramSession {
+/** A database that is closed when a test is over, and may be used again. */
+export type Closable<T> = T & { close(): void }
+
+/** Creates a storage like that of a Durable Object, over a file. */
+export function createObjectStorage(file: string): Closable<DurableObjectSql> {
   const opened = new File(file)
   return {
-    limits: LIMITS,
-    isShared: true,
-    run: (statement) => opened.run(statement),
-    transact: (work) => opened.transact(work),
+    sql: {
+      exec(text, ...values) {
+        const { rows } = opened.run(text, values)
+        return { toArray: () => rows }
+      },
+    },
+    transactionSync: (work) => opened.transact(work),
     close: () => opened.close(),
   }
 }
 
-/** A file, as an engine that only accepts lists of statements, and answers later. */
-export function createFileBatches(file: string): BatchEngine {
+/** Creates a database like one of D1, over a file: it answers later, and other databases of the file write meanwhile. */
+export function createD1Database(file: string): Closable<D1Binding> {
   const opened = new File(file)
+  type Bound = readonly [text: string, values: readonly (string | number)[]]
   return {
-    limits: LIMITS,
-    async sendBatch(statements) {
+    prepare: (text) => ({ bind: (...values): Bound => [text, values] }),
+    async batch(statements) {
+      if (statements.length === 0) throw new Error('D1_ERROR: No SQL statements detected.')
       await new Promise((resolve) => setImmediate(resolve))
-      const results = opened.transact(() => statements.map((statement) => opened.run(statement)))
+      const results = opened.transact(() =>
+        (statements as readonly Bound[]).map(([text, values]) => opened.run(text, values)),
+      )
       await new Promise((resolve) => setImmediate(resolve))
-      return results
+      return results.map(({ rows: found, changes }) => ({ results: found, meta: { changes } }))
     },
     close: () => opened.close(),
   }

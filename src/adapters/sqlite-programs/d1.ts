@@ -2,7 +2,7 @@ import type { StorageAdapter } from '../../core/storage.js'
 import { LIMITS } from './cloudflare-limits.js'
 import { overBatch } from './over-batch.js'
 import { createProgramAdapter } from './program-adapter.js'
-import type { ProgramResult } from './program-driver.js'
+import type { ProgramDriver, ProgramResult } from './program-driver.js'
 
 /** A database of D1: the binding of a Worker. */
 export interface D1Binding {
@@ -24,8 +24,12 @@ export interface D1Binding {
  * const service = createCollectionService(config, adapter)
  * ```
  */
-export function createD1Adapter(database: D1Binding): StorageAdapter {
-  const driver = overBatch({
+export const createD1Adapter = (database: D1Binding): StorageAdapter =>
+  createProgramAdapter(createD1Driver(database))
+
+/** Creates the driver of a D1 database. */
+export const createD1Driver = (database: D1Binding): ProgramDriver =>
+  overBatch({
     limits: LIMITS,
     async sendBatch(statements) {
       const bound = statements.map(({ text, values }) => database.prepare(text).bind(...values))
@@ -37,9 +41,6 @@ export function createD1Adapter(database: D1Binding): StorageAdapter {
         }),
       )
     },
-    close() {},
   })
-  return createProgramAdapter(driver)
-}
 
 const firstColumn = (row: unknown): unknown => Object.values(Object(row))[0]

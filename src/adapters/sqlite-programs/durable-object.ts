@@ -31,13 +31,11 @@ export function createDurableObjectAdapter(storage: DurableObjectSql): StorageAd
       .map(firstColumn)
   const driver = overSession({
     limits: LIMITS,
-    isShared: false,
     run(statement) {
       const rows = exec(statement)
       return { rows, changes: isRead(statement) ? 0 : Number(exec(CHANGES)[0]) }
     },
     transact: (work) => storage.transactionSync(work),
-    close() {},
   })
   return createProgramAdapter(driver)
 }

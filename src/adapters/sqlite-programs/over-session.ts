@@ -8,14 +8,12 @@ import {
   type ProgramStatement,
 } from './program-driver.js'
 
-/** An engine that runs in this thread. */
+/** An engine that runs in this thread, and whose database nothing else uses. */
 export interface ProgramSession {
   readonly limits: ProgramLimits
-  readonly isShared: boolean
   run(statement: ProgramStatement): ProgramResult
   /** Runs statements in a transaction. If `work` throws, rolls back and throws the same error. */
   transact<T>(work: () => T): T
-  close(): void
 }
 
 /** Thrown inside a transaction if a statement returned or changed another number of rows than expected. */
@@ -31,13 +29,9 @@ class Unexpected extends Error {
 /** Creates the driver of an engine that runs in this thread. It compares the numbers of rows itself. */
 export const overSession = (session: ProgramSession): ProgramDriver => ({
   limits: session.limits,
-  isShared: session.isShared,
-  read(statements) {
-    const readAll = (): readonly ProgramResult[] => statements.map((statement) => session.run(statement))
-    return statements.length > 1 && session.isShared ? session.transact(readAll) : readAll()
-  },
+  isShared: false,
+  read: (statements) => statements.map((statement) => session.run(statement)),
   write: (program) => runProgram(session, program),
-  close: () => session.close(),
 })
 
 function runProgram(session: ProgramSession, program: readonly ProgramStatement[]): ProgramOutcome {

@@ -45,9 +45,7 @@ export function createProgramAdapter(driver: ProgramDriver): StorageAdapter {
     changes: (after, query) => log.changes(after, query),
     leftUnique: (wanted) => readLeft(driver, wanted),
     dropUnique: (collection, fields) => dropUnique(driver, collection, fields),
-    async close() {
-      await driver.close()
-    },
+    async close() {},
   }
   return driver.isShared ? adapter : { ...adapter, state: (collections) => states.find(collections) }
 }

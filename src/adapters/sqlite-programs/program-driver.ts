@@ -48,7 +48,6 @@ export interface ProgramDriver {
   read(statements: readonly ProgramStatement[]): MaybePromise<readonly ProgramResult[]>
   /** Runs a program as a whole or not at all. A result is durable. Does not throw, and does not reject. */
   write(program: readonly ProgramStatement[]): MaybePromise<ProgramOutcome>
-  close(): MaybePromise<void>
 }
 
 /** Whether a statement only returns rows. */

@@ -81,11 +81,6 @@ export async function readUnique(driver: ProgramDriver): Promise<UniqueIndexes> 
   return unique
 }
 
-/** Reads the names of all collections. */
-export const readCollections = async (driver: ProgramDriver): Promise<readonly string[]> => [
-  ...new Set((await readRecorded(driver)).map(({ collection }) => collection)),
-]
-
 /** See `StorageAdapter.leftUnique`. */
 export const readLeft = async (
   driver: ProgramDriver,

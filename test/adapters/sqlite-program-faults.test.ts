@@ -1,0 +1,151 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createD1Adapter } from '../../src/adapters/sqlite-programs/d1.js'
+import { createDurableObjectAdapter } from '../../src/adapters/sqlite-programs/durable-object.js'
+import { everything, type Filter } from '../../src/core/filter/filter.js'
+import type { StorageAdapter, WriteStep } from '../../src/index.js'
+import { type Closable, createD1Database, createObjectStorage } from '../support/program-databases.js'
+
+// CONTRACT.md §7, "Storage"
+
+let folder = ''
+let file = ''
+let opened: { close(): void }[] = []
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'collection-service-program-faults-'))
+  file = join(folder, 'data.db')
+})
+afterEach(async () => {
+  for (const one of opened) one.close()
+  opened = []
+  await rm(folder, { recursive: true, force: true })
+})
+
+const keep = <T>(database: Closable<T>): Closable<T> => {
+  opened.push(database)
+  return database
+}
+
+const S = { path: 's', type: 'string', each: false } as const
+const ALL = { filter: everything, sort: [], skip: 0, limit: null }
+const ONE: WriteStep = { in: 'things', insert: { _id: '1', _version: 1, s: 'one' } }
+const BEGINS_WITH_T: Filter = {
+  kind: 'match',
+  field: S,
+  pattern: { kind: 'sequence', parts: [{ kind: 'start' }, { kind: 'text', text: 't' }] },
+}
+
+/** Opens an adapter of a D1 database whose batches pass through `during`. */
+async function openD1(
+  during: (send: () => Promise<never>, texts: readonly string[]) => Promise<unknown>,
+): Promise<StorageAdapter> {
+  const database = keep(createD1Database(file))
+  const adapter = createD1Adapter({
+    prepare: (text) => database.prepare(text),
+    batch: (statements) => {
+      const texts = (statements as readonly (readonly [text: string])[]).map(([text]) => text)
+      return during(() => database.batch(statements) as Promise<never>, texts) as Promise<never>
+    },
+  })
+  await createD1Adapter(database).open([{ name: 'things', indexes: [] }])
+  return adapter
+}
+
+const isWrite = (texts: readonly string[]): boolean => texts.some((text) => !text.startsWith('SELECT'))
+
+describe('D1', () => {
+  test('if the connection is lost, the outcome of a write is unknown, and a read is unavailable', async () => {
+    const adapter = await openD1(async (send) => {
+      await send()
+      throw new TypeError('fetch failed')
+    })
+    await expect(adapter.write([ONE], {})).rejects.toMatchObject({ code: 'outcome_unknown' })
+    await expect(adapter.list('things', ALL)).rejects.toMatchObject({ code: 'storage_unavailable' })
+  })
+
+  test.each(['SQLITE_BUSY', 'SQLITE_FULL'])('after %s nothing is written', async (name) => {
+    const adapter = await openD1(async () => {
+      throw new Error(`D1_ERROR: rejected: ${name}`)
+    })
+    await expect(adapter.write([ONE], {})).rejects.toMatchObject({ code: 'storage_unavailable' })
+    await expect(adapter.count('things', everything, {})).rejects.toMatchObject({
+      code: 'storage_unavailable',
+    })
+  })
+
+  test('documents that change while a pattern is evaluated are evaluated again', async () => {
+    const other = createD1Adapter(keep(createD1Database(file)))
+    let left = 2
+    const adapter = await openD1(async (send, texts) => {
+      if (isWrite(texts) && left-- > 0)
+        await other.write([{ in: 'things', insert: { _id: `t${left}`, _version: 1, s: 'three' } }], {})
+      return send()
+    })
+    await other.write([ONE, { in: 'things', insert: { _id: '2', _version: 1, s: 'two' } }], {})
+    expect(await adapter.write([{ in: 'things', remove: BEGINS_WITH_T }], {})).toEqual({
+      ok: true,
+      removed: 3,
+    })
+    expect(await other.list('things', ALL)).toEqual(['insert' in ONE && ONE.insert])
+  })
+
+  test('a write that others always overtake is rejected, and has no effect', async () => {
+    const other = createD1Adapter(keep(createD1Database(file)))
+    let version = 1
+    const adapter = await openD1(async (send, texts) => {
+      if (isWrite(texts)) {
+        const replace = { _id: '1', _version: version + 1, s: 'one' }
+        await other.write([{ in: 'things', replace, version }], {})
+        version += 1
+      }
+      return send()
+    })
+    await other.write([ONE], {})
+    const steps: readonly WriteStep[] = [
+      { in: 'things', insert: { _id: '2', _version: 1, s: 'more' } },
+      { in: 'things', remove: BEGINS_WITH_T },
+    ]
+    await expect(adapter.write(steps, {})).rejects.toMatchObject({ code: 'storage_unavailable' })
+    expect(await other.count('things', everything, {})).toBe(1)
+  })
+
+  test('two adapters that open an empty database at the same time both succeed', async () => {
+    const fields = [S]
+    const plans = [{ name: 'things', indexes: [{ fields, unique: true }], log: { omit: [], keep: 1000 } }]
+    const adapters = [1, 2, 3].map(() => createD1Adapter(keep(createD1Database(file))))
+    await Promise.all(adapters.map((adapter) => adapter.open(plans)))
+    for (const adapter of adapters) await adapter.open(plans)
+    expect(await adapters[0]?.write([ONE], {})).toEqual({ ok: true, removed: 0 })
+    expect(await adapters[1]?.leftUnique?.(plans)).toEqual([])
+  })
+})
+
+describe('a Durable Object', () => {
+  test('if only the commit fails, the outcome of a write is unknown', async () => {
+    const storage = keep(createObjectStorage(file))
+    await createDurableObjectAdapter(storage).open([{ name: 'things', indexes: [] }])
+    const adapter = createDurableObjectAdapter({
+      sql: storage.sql,
+      transactionSync(work) {
+        work()
+        throw new Error('the object was reset')
+      },
+    })
+    await expect(adapter.write([ONE], {})).rejects.toMatchObject({ code: 'outcome_unknown' })
+  })
+
+  test('an error of a statement is not hidden', async () => {
+    const adapter = createDurableObjectAdapter(keep(createObjectStorage(file)))
+    await expect(adapter.write([ONE], {})).rejects.toThrow('no such table')
+    expect(() => adapter.list('things', ALL)).toThrow('no such table')
+  })
+
+  test('a table of another application is not used', async () => {
+    const storage = keep(createObjectStorage(file))
+    storage.sql.exec('CREATE TABLE "c_things" (other TEXT)').toArray()
+    const opening = createDurableObjectAdapter(storage).open([{ name: 'things', indexes: [] }])
+    await expect(opening).rejects.toMatchObject({ code: 'unusable_storage' })
+  })
+})

@@ -13,6 +13,8 @@ const SERVER = {
   testing: 'src/tools/testing/index.ts',
   sqlite: 'src/adapters/sqlite/sqlite-adapter.ts',
   postgres: 'src/adapters/postgres/postgres-adapter.ts',
+  'durable-object': 'src/adapters/sqlite/programs/durable-object.ts',
+  d1: 'src/adapters/sqlite/programs/d1.ts',
   insight: 'src/tools/insight/index.ts',
   page: 'src/tools/page/index.ts',
   transfer: 'src/tools/transfer/index.ts',

@@ -41,6 +41,8 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
   ],
   './sqlite': ['createSqliteAdapter'],
   './postgres': ['createPostgresAdapter'],
+  './durable-object': ['createDurableObjectAdapter'],
+  './d1': ['createD1Adapter'],
   './client': ['ClientError', 'createClient', 'edges', 'escapePattern', 'isClientError', 'retry', 'toQuery'],
   './insight': [
     'checkConfig',

@@ -11,7 +11,15 @@ const budgetFile = new URL('size-budget.json', import.meta.url)
 const TOLERANCE = 0.03
 
 /** Entries that use what only node has. */
-const ON_NODE = new Set(['./node', './testing', './sqlite', './postgres', './transfer'])
+const ON_NODE = new Set([
+  './node',
+  './testing',
+  './sqlite',
+  './postgres',
+  './durable-object',
+  './d1',
+  './transfer',
+])
 
 interface Size {
   readonly minified: number

@@ -1,6 +1,6 @@
 import BetterSqlite3 from 'better-sqlite3'
-import type { D1Binding } from '../../src/adapters/sqlite-programs/d1.js'
-import type { DurableObjectSql } from '../../src/adapters/sqlite-programs/durable-object.js'
+import type { D1Binding } from '../../src/adapters/sqlite/programs/d1.js'
+import type { DurableObjectSql } from '../../src/adapters/sqlite/programs/durable-object.js'
 
 /** The limits of SQLite at Cloudflare: the values and the bytes of a statement, and the bytes of a pattern of GLOB. */
 const VALUES = 100

@@ -1,8 +1,8 @@
-import { foldDocuments } from '../../core/aggregates/fold.js'
-import { type Filter, isNothing } from '../../core/filter/filter.js'
-import { compileJudge } from '../../core/filter/matches.js'
-import { whenReady } from '../../core/promises.js'
-import { inSlices, mapSliced } from '../../core/slices.js'
+import { foldDocuments } from '../../../core/aggregates/fold.js'
+import { type Filter, isNothing } from '../../../core/filter/filter.js'
+import { compileJudge } from '../../../core/filter/matches.js'
+import { whenReady } from '../../../core/promises.js'
+import { inSlices, mapSliced } from '../../../core/slices.js'
 import type {
   Aggregated,
   AggregateQuery,
@@ -11,10 +11,10 @@ import type {
   ListQuery,
   MaybePromise,
   StoredDocument,
-} from '../../core/storage.js'
-import { collectPage } from '../sql/read/collect-page.js'
-import { judgeTexts, parseDocument, type ReceiveMatch } from '../sql/read/judge-texts.js'
-import { type FilteredStatement, writeOrder } from '../sql/statements.js'
+} from '../../../core/storage.js'
+import { collectPage } from '../../sql/read/collect-page.js'
+import { judgeTexts, parseDocument, type ReceiveMatch } from '../../sql/read/judge-texts.js'
+import { type FilteredStatement, writeOrder } from '../../sql/statements.js'
 import { fitFilter } from './fit-filter.js'
 import type { ProgramDriver } from './program-driver.js'
 import { programEngine } from './program-engine.js'

@@ -1,4 +1,4 @@
-import { messageOf } from '../sql/faults.js'
+import { messageOf } from '../../sql/faults.js'
 import { reasonOf } from './faults.js'
 import {
   isRead,

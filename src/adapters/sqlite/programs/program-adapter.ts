@@ -1,6 +1,6 @@
-import { bounds } from '../../core/bounds.js'
-import { and, type Filter, isId, or } from '../../core/filter/filter.js'
-import { whenReady } from '../../core/promises.js'
+import { bounds } from '../../../core/bounds.js'
+import { and, type Filter, isId, or } from '../../../core/filter/filter.js'
+import { whenReady } from '../../../core/promises.js'
 import type {
   CollectionPlan,
   Listed,
@@ -11,8 +11,8 @@ import type {
   WriteOptions,
   WriteResult,
   WriteStep,
-} from '../../core/storage.js'
-import { LogPlans } from '../log/log-plans.js'
+} from '../../../core/storage.js'
+import { LogPlans } from '../../log/log-plans.js'
 import { compileWrite, type UniqueIndexes, type WriteStatement } from './compile-write.js'
 import { toError, unavailable } from './faults.js'
 import type { ProgramDriver, ProgramOutcome, ProgramResult } from './program-driver.js'

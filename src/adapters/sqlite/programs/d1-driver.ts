@@ -1,7 +1,5 @@
-import type { StorageAdapter } from '../../core/storage.js'
 import { LIMITS } from './cloudflare-limits.js'
 import { overBatch } from './over-batch.js'
-import { createProgramAdapter } from './program-adapter.js'
 import type { ProgramDriver, ProgramResult } from './program-driver.js'
 
 /** A database of D1: the binding of a Worker. */
@@ -13,19 +11,6 @@ export interface D1Binding {
     readonly { readonly results: readonly unknown[]; readonly meta: { readonly changes?: number } }[]
   >
 }
-
-/**
- * Creates an adapter that stores documents in a D1 database. Any number of Workers may use the database at the same
- * time. The Worker needs the flag `nodejs_compat`.
- *
- * @example
- * ```ts
- * const adapter = createD1Adapter(env.DB)
- * const service = createCollectionService(config, adapter)
- * ```
- */
-export const createD1Adapter = (database: D1Binding): StorageAdapter =>
-  createProgramAdapter(createD1Driver(database))
 
 /** Creates the driver of a D1 database. */
 export const createD1Driver = (database: D1Binding): ProgramDriver =>

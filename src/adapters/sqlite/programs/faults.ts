@@ -1,5 +1,5 @@
-import { ServiceError } from '../../core/errors.js'
-import { messageOf, textOf } from '../sql/faults.js'
+import { ServiceError } from '../../../core/errors.js'
+import { messageOf, textOf } from '../../sql/faults.js'
 import type { RollbackReason } from './program-driver.js'
 
 /** The name of an error, if the engine has one, and its message. Some engines write the name into the message. */

@@ -1,4 +1,4 @@
-import type { StorageAdapter } from '../../core/storage.js'
+import type { StorageAdapter } from '../../../core/storage.js'
 import { LIMITS } from './cloudflare-limits.js'
 import { overSession } from './over-session.js'
 import { createProgramAdapter } from './program-adapter.js'

@@ -1,4 +1,4 @@
-import { everything } from '../../core/filter/filter.js'
+import { everything } from '../../../core/filter/filter.js'
 import type {
   ChangePage,
   ChangeQuery,
@@ -6,14 +6,14 @@ import type {
   StoredDocument,
   WriteOptions,
   WriteStep,
-} from '../../core/storage.js'
-import type { LogPlans } from '../log/log-plans.js'
-import { createNotifier } from '../log/notifier.js'
-import { isKept, type Position, parsePosition, printPosition } from '../log/position.js'
-import { createHeldWarning } from '../log/warn-of-held.js'
-import type { Bind, Statement } from '../sql/dialect.js'
-import { printBy, type Recorder } from '../sql/log/recorder.js'
-import { writeStatement } from '../sql/statements.js'
+} from '../../../core/storage.js'
+import type { LogPlans } from '../../log/log-plans.js'
+import { createNotifier } from '../../log/notifier.js'
+import { isKept, type Position, parsePosition, printPosition } from '../../log/position.js'
+import { createHeldWarning } from '../../log/warn-of-held.js'
+import type { Bind, Statement } from '../../sql/dialect.js'
+import { printBy, type Recorder } from '../../sql/log/recorder.js'
+import { writeStatement } from '../../sql/statements.js'
 import {
   type ChangeKey,
   comparePlaces,
@@ -28,7 +28,7 @@ import {
   record,
   SIZE,
   TABLE,
-} from '../sqlite/log/log-rows.js'
+} from '../log/log-rows.js'
 import type { ProgramDriver } from './program-driver.js'
 import { programEngine, toProgramStatement, writeAround } from './program-engine.js'
 import { readAll } from './read-rows.js'

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../../core/storage.js'
+import type { MaybePromise } from '../../../core/storage.js'
 
 /** A value that is bound. Engines differ in what they make of all others, such as booleans, dates and `undefined`. */
 export type ProgramValue = string | number

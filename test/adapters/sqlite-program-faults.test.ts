@@ -142,6 +142,22 @@ describe('a Durable Object', () => {
     expect(() => adapter.list('things', ALL)).toThrow('no such table')
   })
 
+  test('an index on elements of an array is not created, and its reads are right', async () => {
+    const storage = keep(createObjectStorage(file))
+    const adapter = createDurableObjectAdapter(storage)
+    const tags = { path: 'tags', type: 'string', each: true } as const
+    await adapter.open([{ name: 'things', indexes: [{ fields: [tags], unique: false }] }])
+    await adapter.write([{ in: 'things', insert: { _id: '1', _version: 1, tags: ['a', 'b'] } }], {})
+    expect(await adapter.count('things', { kind: 'eq', field: tags, value: 'b' }, {})).toBe(1)
+    const tables = storage.sql.exec("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+    expect(tables.toArray()).toEqual([{ name: '_structures' }, { name: 'c_things' }])
+  })
+
+  test('there is no snapshot', () => {
+    expect(createDurableObjectAdapter(keep(createObjectStorage(file))).snapshot).toBeUndefined()
+    expect(createD1Adapter(keep(createD1Database(file))).snapshot).toBeUndefined()
+  })
+
   test('a table of another application is not used', async () => {
     const storage = keep(createObjectStorage(file))
     storage.sql.exec('CREATE TABLE "c_things" (other TEXT)').toArray()

@@ -226,6 +226,7 @@ function compilePlan(config: unknown, adapter: StorageAdapter, options: GivenOpt
     ...(faults.length === 0 ? { reach: reachOf(options) } : {}),
     hasDeliver: deliver !== undefined || !isReadable,
     hasLog: typeof adapter?.changes === 'function',
+    maxDocumentBytes: adapter?.maxDocumentBytes,
     ...(isReadable ? { fills: readFills(options.hooks) } : {}),
     faults,
   })

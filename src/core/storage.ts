@@ -337,6 +337,11 @@ export interface Snapshot {
  */
 export interface StorageAdapter {
   /**
+   * The highest `limits.documentBytes` with which the storage can store documents. A service with a higher one does not
+   * start, and the default is at most this. Default: no limit.
+   */
+  readonly maxDocumentBytes?: number
+  /**
    * Creates missing structures such as tables and indexes; never drops or rewrites any. MUST be safe to call again and
    * from many processes.
    */

@@ -7,6 +7,7 @@ import { createDurableObjectAdapter } from '../../src/adapters/sqlite/programs/d
 import { everything, type Filter } from '../../src/core/filter/filter.js'
 import type { StorageAdapter, WriteStep } from '../../src/index.js'
 import { type Closable, createD1Database, createObjectStorage } from '../support/program-databases.js'
+import { createTestService } from '../support/service.js'
 
 // CONTRACT.md §7, "Storage"
 
@@ -163,5 +164,37 @@ describe('a Durable Object', () => {
     storage.sql.exec('CREATE TABLE "c_things" (other TEXT)').toArray()
     const opening = createDurableObjectAdapter(storage).open([{ name: 'things', indexes: [] }])
     await expect(opening).rejects.toMatchObject({ code: 'unusable_storage' })
+  })
+})
+
+describe('the size of documents', () => {
+  const config = (limits: object = {}) => ({
+    collections: { notes: { schema: { text: { type: 'string' } }, permissions: { '*': true } } },
+    limits,
+  })
+  const create = (limits?: object) =>
+    createTestService(config(limits), { adapter: createD1Adapter(keep(createD1Database(file))) })
+
+  test('limits.documentBytes has a lower default', async () => {
+    const { send } = create()
+    const post = (length: number) => send('POST /notes', { body: { text: 'x'.repeat(length) } })
+    expect((await post(949_000)).status).toBe(201)
+    const { status, body } = await post(950_001)
+    expect([status, body.code]).toEqual([413, 'document_too_large'])
+  })
+
+  test('a higher one is a ConfigError', () => {
+    const creating = () => create({ documentBytes: 950_001 })
+    expect(creating).toThrow('/limits/documentBytes')
+    expect(creating).toThrow('must be at most 950000 with this storage')
+    expect(() => create({ documentBytes: 950_000 })).not.toThrow()
+  })
+
+  test('what the engine cannot hold is rejected, and nothing is written', async () => {
+    const adapter = createD1Adapter(keep(createD1Database(file)))
+    await adapter.open([{ name: 'things', indexes: [] }])
+    const large: WriteStep = { in: 'things', insert: { _id: '2', _version: 1, s: 'x'.repeat(2_000_000) } }
+    await expect(adapter.write([ONE, large], {})).rejects.toMatchObject({ code: 'document_too_large' })
+    expect(await adapter.count('things', everything, {})).toBe(0)
   })
 })

@@ -39,7 +39,7 @@ const connectD1 =
     closing(createD1Database(file), create)
 
 /** Hardly any filter fits into such a statement, so the adapter evaluates nearly all filters itself. */
-const SHORT: ProgramLimits = { parameters: 2, statementBytes: 300, depth: 30 }
+const SHORT: ProgramLimits = { parameters: 2, statementBytes: 300, depth: 30, documentBytes: 950_000 }
 
 const ENGINES: readonly (readonly [name: string, connect: Connect])[] = [
   [

@@ -6,6 +6,8 @@ import type { DurableObjectSql } from '../../src/adapters/sqlite/programs/durabl
 const VALUES = 100
 const BYTES = 100_000
 const PATTERN = 50
+/** The bytes of a row. */
+const ROW = 2_000_000
 
 /** A file that is opened by the first statement after it was closed, and accepts only statements within the limits. */
 class File {
@@ -47,6 +49,8 @@ function requireWithin(text: string, values: readonly unknown[]): void {
     throw new RangeError(`a pattern is too long: ${text}`)
   if (Buffer.byteLength(text) > BYTES) throw new RangeError('a statement is too long')
   if (values.length > VALUES) throw new RangeError('a statement has too many values')
+  const bytes = values.reduce((sum: number, value) => sum + Buffer.byteLength(String(value)), 0)
+  if (bytes > ROW) throw new Error('string or blob too big: SQLITE_TOOBIG')
   for (const value of values)
     if (typeof value !== 'string' && !Number.isFinite(value))
       throw new TypeError(`${typeof value} ${String(value)} is bound`)

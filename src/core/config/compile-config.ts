@@ -44,6 +44,8 @@ export interface CompileOptions extends HostFacts {
   readonly hasDeliver?: boolean
   /** Whether the storage adapter can keep a log of changes. Default true. */
   readonly hasLog?: boolean
+  /** The `maxDocumentBytes` of the storage adapter. Default: no limit. */
+  readonly maxDocumentBytes?: number | undefined
   /** The path and the origins under which clients reach the service. Default: unknown, which is not a fault. */
   readonly reach?: Reach
   /** The fields that hooks fill. Default: none. */
@@ -84,7 +86,9 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
   const { fills, judgesFills = true } = options
   if (fills && judgesFills) faults.push(...judgeFills(fills, collections, faults))
   checkRoleField(auth, written[USERS]?.schema, isUnsure, report.at('auth'))
-  const limits = { ...DEFAULT_LIMITS, ...config.limits }
+  const { maxDocumentBytes = Number.POSITIVE_INFINITY } = options
+  const documentBytes = Math.min(DEFAULT_LIMITS.documentBytes, maxDocumentBytes)
+  const limits = { ...DEFAULT_LIMITS, documentBytes, ...config.limits }
   const read = compileClaims(
     auth.claims ?? {},
     {
@@ -118,7 +122,7 @@ export function compileConfig(input: unknown, options: CompileOptions): ServiceP
     report.at('migrations').at(known.migrations.indexOf(name)).fault(message)
   const log = compileLog(config, known, options.hasLog ?? true, report.at('collections'))
   const plan = { ...known, log }
-  checkLimits(limits, report.at('limits'))
+  checkLimits(limits, maxDocumentBytes, report.at('limits'))
   if (!options.hasAuthenticate) checkRegistration(plan.auth, report)
   const { hasDeliver = true } = options
   checkRequireVerified(
@@ -233,7 +237,13 @@ function compileLog(
   }
 }
 
-function checkLimits({ defaultLimit, maxLimit }: Limits, report: ConfigReport): void {
+function checkLimits(
+  { defaultLimit, maxLimit, documentBytes }: Limits,
+  maxDocumentBytes: number,
+  report: ConfigReport,
+): void {
+  if (documentBytes > maxDocumentBytes)
+    report.at('documentBytes').fault(`must be at most ${maxDocumentBytes} with this storage`)
   if (defaultLimit !== null && maxLimit !== null && defaultLimit > maxLimit)
     report.at('defaultLimit').fault(`is greater than maxLimit, ${maxLimit}`)
 }

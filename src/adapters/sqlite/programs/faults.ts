@@ -9,6 +9,7 @@ const REASONS: readonly (readonly [description: RegExp, reason: RollbackReason])
   [/UNIQUE constraint failed/, 'taken'],
   [/SQLITE_(?:BUSY|LOCKED)|database is locked/, 'busy'],
   [/SQLITE_FULL|database or disk is full/, 'full'],
+  [/SQLITE_TOOBIG|string or blob too big/, 'large'],
   [/SQLITE_/, 'failed'],
 ]
 
@@ -33,6 +34,10 @@ export const unavailable = (cause: unknown): ServiceError =>
 /** Returns the error for a program that was rolled back for a reason that its caller does not handle. */
 export function toError(reason: RollbackReason, cause: unknown): unknown {
   if (reason === 'failed') return cause
+  if (reason === 'large')
+    return new ServiceError('document_too_large', 'The document is larger than the storage can hold.', {
+      cause,
+    })
   if (reason !== 'unknown') return unavailable(cause)
   const message = 'The database could not be written. It is unknown whether the write took effect.'
   return new ServiceError('outcome_unknown', message, { cause })

@@ -33,6 +33,7 @@ export function createProgramAdapter(driver: ProgramDriver): StorageAdapter {
   const writer = new Writer(driver, log, states)
   const adapter: StorageAdapter = {
     system: 'sqlite',
+    maxDocumentBytes: driver.limits.documentBytes,
     async open(wanted: readonly CollectionPlan[]) {
       await createMissing(driver, plans.joined(wanted))
       plans.add(wanted)

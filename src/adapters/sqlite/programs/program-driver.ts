@@ -18,10 +18,10 @@ export interface ProgramResult {
 }
 
 /**
- * Why a program was rolled back. `taken`: a unique index rejected a statement. `full`: there is no space left. `failed`:
- * a statement is wrong. `unknown`: the connection was lost, so the program may have taken effect.
+ * Why a program was rolled back. `taken`: a unique index rejected a statement. `full`: there is no space left. `large`:
+ * a value or a row is too large. `failed`: a statement is wrong. `unknown`: the connection was lost, so the program may have taken effect.
  */
-export type RollbackReason = 'taken' | 'busy' | 'full' | 'failed' | 'unknown'
+export type RollbackReason = 'taken' | 'busy' | 'full' | 'large' | 'failed' | 'unknown'
 
 /** The outcome of a program. `expected`: the statement with this index returned or changed another number of rows. */
 export type ProgramOutcome =
@@ -37,6 +37,8 @@ export interface ProgramLimits {
   readonly statementBytes: number
   /** The maximum depth of an expression. */
   readonly depth: number
+  /** The maximum size of a document of which a row of the log has two versions, in bytes. */
+  readonly documentBytes: number
 }
 
 /** An SQLite engine that gives no file and no interactive transaction, only programs: lists of statements. */

@@ -7,6 +7,7 @@ import { createDurableObjectAdapter } from '../../src/adapters/sqlite/programs/d
 import { everything, type Filter } from '../../src/core/filter/filter.js'
 import type { StorageAdapter, WriteStep } from '../../src/index.js'
 import { type Closable, createD1Database, createObjectStorage } from '../support/program-databases.js'
+import { PROGRAM_LAWS } from '../support/program-laws.js'
 import { createTestService } from '../support/service.js'
 
 // CONTRACT.md §7, "Storage"
@@ -76,20 +77,8 @@ describe('D1', () => {
     })
   })
 
-  test('documents that change while a pattern is evaluated are evaluated again', async () => {
-    const other = createD1Adapter(keep(createD1Database(file)))
-    let left = 2
-    const adapter = await openD1(async (send, texts) => {
-      if (isWrite(texts) && left-- > 0)
-        await other.write([{ in: 'things', insert: { _id: `t${left}`, _version: 1, s: 'three' } }], {})
-      return send()
-    })
-    await other.write([ONE, { in: 'things', insert: { _id: '2', _version: 1, s: 'two' } }], {})
-    expect(await adapter.write([{ in: 'things', remove: BEGINS_WITH_T }], {})).toEqual({
-      ok: true,
-      removed: 3,
-    })
-    expect(await other.list('things', ALL)).toEqual(['insert' in ONE && ONE.insert])
+  test.each(PROGRAM_LAWS)('%s', async (_, check) => {
+    await check({ create: createD1Adapter, database: keep(createD1Database(file)) })
   })
 
   test('a write that others always overtake is rejected, and has no effect', async () => {

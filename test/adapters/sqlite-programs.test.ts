@@ -9,25 +9,14 @@ import { createProgramAdapter } from '../../src/adapters/sqlite/programs/program
 import type { ProgramLimits } from '../../src/adapters/sqlite/programs/program-driver.js'
 import type { StorageAdapter } from '../../src/index.js'
 import { backUpFile } from '../support/backups.js'
-import { type Closable, createD1Database, createObjectStorage } from '../support/program-databases.js'
+import { createD1Database, createObjectStorage } from '../support/program-databases.js'
+import { closing } from '../support/program-storages.js'
 import { runKit } from '../support/run-kit.js'
 
 vi.mock('../../src/tools/testing/adapter/check/edge-values.js', async (original) => {
   const { fewerOperands } = await import('../support/fewer-operands.js')
   return fewerOperands(await original(), 0)
 })
-
-/** Returns an adapter that also closes its database. */
-const closing = <T>(database: Closable<T>, create: (database: T) => StorageAdapter): StorageAdapter => {
-  const adapter = create(database)
-  return {
-    ...adapter,
-    async close() {
-      await adapter.close()
-      database.close()
-    },
-  }
-}
 
 /** Creates a function that creates adapters for a file. Only one adapter at a time uses a Durable Object. */
 type Connect = (file: string) => () => StorageAdapter

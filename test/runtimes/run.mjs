@@ -157,6 +157,8 @@ try {
     ...(conformance ? [conformance, String(level)] : []),
   ]
   judge('workerd', 'all', await run(node24, args), conformance && EXPLAINED.workerd)
+  const kit = [join(here, 'workerd-kit.mjs'), project, miniflare]
+  judge('workerd', 'Durable Objects and D1', await run(node24, kit, { seconds: 900 }))
 } finally {
   await rm(folder, { recursive: true, force: true })
 }

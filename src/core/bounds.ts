@@ -75,8 +75,8 @@ export interface Bounds {
   readonly firstCharacters: number
   /** PostgreSQL: a write may take long if its characters, values and steps add up to more than this number. */
   readonly longWrite: number
-  /** PostgreSQL: once a statement inserts this many characters of documents, the next document goes into another. */
-  readonly insertedCharacters: number
+  /** PostgreSQL: once a statement inserts or replaces this many characters of documents, the next document goes into another. */
+  readonly joinedCharacters: number
 }
 
 const KIB = 1024
@@ -109,7 +109,7 @@ export const SHIPPED: Bounds = Object.freeze({
   scannedBytes: 256 * KIB,
   firstCharacters: MIB,
   longWrite: 64 * KIB,
-  insertedCharacters: 64 * KIB,
+  joinedCharacters: 64 * KIB,
 })
 
 /** The current bounds. Code reads a bound on each use and stores no copy, because tests replace the bounds. */

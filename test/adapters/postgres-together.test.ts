@@ -419,7 +419,7 @@ describe('a write that names documents', () => {
         require('things', 0, 1),
       ],
     ],
-    ['several that are replaced and removed', 6, [replace(0, 2), replace(1, 2), remove(2, 3)]],
+    ['several that are replaced and removed', 5, [replace(0, 2), replace(1, 2), remove(2, 3)]],
   ])('asks so often for %s: %i', async (_, count, steps) => {
     await adapter.open([plan, others, { ...others, name: 'more' }])
     await adapter.write(

@@ -50,7 +50,7 @@ test('all sizes are those of a release, and cannot be changed', () => {
     groupedBytes: 16_777_216,
     firstCharacters: 1_048_576,
     longWrite: 65_536,
-    insertedCharacters: 65_536,
+    joinedCharacters: 65_536,
   })
   expect(Object.isFrozen(bounds)).toBe(true)
 })

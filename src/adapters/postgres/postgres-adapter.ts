@@ -138,7 +138,9 @@ export function createPostgresAdapter(options: PostgresAdapterOptions): StorageA
   const logPlans = new LogPlans()
   const read = repeatReads(use)
   const log = createPostgresLog(dialect, logPlans, read)
-  const write = createWrite(engine, use, logPlans)
+  const uniqueOf = (collection: string): readonly IndexPlan[] =>
+    (asked.get(collection)?.indexes ?? NO_INDEXES).filter(({ unique }) => unique)
+  const write = createWrite(engine, use, logPlans, uniqueOf)
   const dropSurplus = createDropSurplus(use, { schema, engine }, asked)
 
   const source = {

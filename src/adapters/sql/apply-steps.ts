@@ -232,6 +232,9 @@ function mayVanish(steps: readonly WriteStep[]): boolean {
   })
 }
 
+/** Thrown if a statement of `SqlEngine.join` changed another number of documents. */
+export class NotJoined extends Error {}
+
 /** Applies steps one after another. The caller runs it in a transaction, and rolls back if the outcome is not ok. */
 export const applySteps =
   (
@@ -249,17 +252,20 @@ function applyHeld(
   { places, refused }: HeldSteps,
   { steps, suspects }: { readonly steps: readonly WriteStep[]; readonly suspects: Suspects },
 ): MaybePromise<StepsOutcome> {
-  const { insertMany, recording } = engine
+  const { join, recording } = engine
   const isHeld = (place: number): boolean => places.has(place)
   let removed = 0
   let next = 0
   const failing = inTurn(steps.entries(), ([i, step]): MaybePromise<StepsOutcome | undefined> => {
     if (i === refused?.step) return { ok: false, ...refused }
     if (i < next || isHeld(i)) return undefined
-    if (insertMany && 'insert' in step) {
-      const inserts = insertMany(steps, i, isHeld)
-      next = inserts.next
-      return whenReady(ask(inserts), () => undefined)
+    const joined = join?.(steps, i, isHeld)
+    if (joined) {
+      next = joined.next
+      return whenReady(ask(joined), ({ changed }) => {
+        if (changed !== joined.count) throw new NotJoined()
+        return undefined
+      })
     }
     const toFailure = (outcome: number | FailureReason): StepsOutcome | undefined => {
       if (typeof outcome !== 'number') return { ok: false, step: i, ...outcome }

@@ -12,9 +12,11 @@ import type { SqlDialect, Statement } from './dialect.js'
 import type { Recording } from './log/recorder.js'
 import type { Statements } from './statements.js'
 
-/** A statement that inserts the documents of several steps. */
-export interface Inserts extends Statement {
-  /** The index of the first step after the inserted documents. */
+/** A statement that inserts, or replaces, the documents of several steps. */
+export interface JoinedSteps extends Statement {
+  /** The number of documents that it must change. */
+  readonly count: number
+  /** The index of the first step after these documents. */
   readonly next: number
 }
 
@@ -35,11 +37,16 @@ export interface SqlEngine {
    */
   readonly takenBy: (thrown: unknown) => string | undefined
   /**
-   * Builds one statement for as many inserts as fit, beginning with step `from`. If the statement is rejected, the
-   * caller applies all steps again, with a separate statement for each insert.
+   * Builds one statement for as many inserts, or as many replaces, as fit, beginning with step `from`. `undefined` if the
+   * step is neither. If the statement is rejected or changes another number of documents, the caller applies all steps
+   * again, each by itself.
    */
-  readonly insertMany?:
-    | ((steps: readonly WriteStep[], from: number, isSkipped: (place: number) => boolean) => Inserts)
+  readonly join?:
+    | ((
+        steps: readonly WriteStep[],
+        from: number,
+        isSkipped: (place: number) => boolean,
+      ) => JoinedSteps | undefined)
     | undefined
   /**
    * Whether documents of a collection may have many entries in tables of elements. Such documents are removed one by

@@ -6,9 +6,11 @@ import { LOG, printBy, type Recorder, type Recording } from '../../sql/log/recor
 import { writeStatement } from '../../sql/statements.js'
 import { quoteText } from '../values.js'
 
-/** A recorder that can also record a statement which inserts the documents of several steps. */
+/** A recorder that can also record a statement which changes the documents of several steps. */
 interface ManyRecorder extends Recorder {
   insertMany(statement: Statement): Statement
+  /** The statement joins its table with a subquery `former`, which has the columns `id` and `before`. */
+  replaceMany(statement: Statement): Statement
 }
 
 /** A recording with a `ManyRecorder` for each logged collection. */
@@ -108,6 +110,9 @@ export const recordInserted = (
 /** The columns that a statement returns for each inserted document, so that they can be recorded. */
 export const INSERTED = '_id AS id, document AS after'
 
+/** The columns that a statement returns for each replaced document. */
+const REPLACED = 'former.id, former.before, document AS after'
+
 function createRecorder({ dialect, statements }: SqlEngine, target: RecordedTable): ManyRecorder {
   const { collection } = target
   const recorded = (
@@ -123,13 +128,10 @@ function createRecorder({ dialect, statements }: SqlEngine, target: RecordedTabl
   }
   return {
     insertMany: (statement) => recorded(statement, INSERTED, ['after'])[0],
+    replaceMany: (statement) => recorded(statement, REPLACED, ['before', 'after'])[0],
     insert: (document) => recorded(statements.insert(collection, document), INSERTED, ['after']),
     replace: (document, version) =>
-      recorded(
-        statements.swap(collection, document, version),
-        'former.id, former.before, document AS after',
-        ['before', 'after'],
-      ),
+      recorded(statements.swap(collection, document, version), REPLACED, ['before', 'after']),
     remove: (removal) => recorded(removal, '_id AS id, document AS before', ['before']),
   }
 }

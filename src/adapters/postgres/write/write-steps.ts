@@ -1,4 +1,3 @@
-import { bounds } from '../../../core/bounds.js'
 import { compareText } from '../../../core/json/compare-text.js'
 import type {
   LogPlan,
@@ -9,9 +8,9 @@ import type {
   WriteStep,
 } from '../../../core/storage.js'
 import type { LogPlans } from '../../log/log-plans.js'
-import { applySteps, type StepsOutcome, type TakenValue } from '../../sql/apply-steps.js'
+import { applySteps, NotJoined, type StepsOutcome, type TakenValue } from '../../sql/apply-steps.js'
 import type { SqlDialect } from '../../sql/dialect.js'
-import type { Inserts, SqlEngine } from '../../sql/engine.js'
+import type { SqlEngine } from '../../sql/engine.js'
 import { findTaken } from '../../sql/find-taken.js'
 import { printBy } from '../../sql/log/recorder.js'
 import { pinnedIds } from '../../sql/pinned-ids.js'
@@ -27,8 +26,9 @@ import {
 } from '../connection/session.js'
 import { BOUND_IDLE, BOUND_STATEMENT, inTransaction } from '../connection/transaction.js'
 import { explain, explainWrite, isLost, isRepeatable, outcomeUnknown, unavailable } from '../faults.js'
-import { createRecording, INSERTED, type ManyRecording, recordInserted } from '../log/recording.js'
+import { createRecording, INSERTED, recordInserted } from '../log/recording.js'
 import { isLarge } from './is-large.js'
+import { createJoin, type UniqueOf } from './join-steps.js'
 
 /** The maximum length of a document that is created in one statement with others, in characters. */
 const SMALL = 8192
@@ -148,28 +148,6 @@ function createCreate(engine: SqlEngine, use: Connections['use'], plans: LogPlan
   }
 }
 
-/** Creates the function that builds one statement for the inserts of several steps. */
-const createInsertMany =
-  ({ table }: SqlDialect, recording?: ManyRecording) =>
-  (steps: readonly WriteStep[], from: number, isSkipped: (place: number) => boolean): Inserts => {
-    const collection = steps[from]?.in ?? ''
-    const texts: string[] = []
-    let size = 0
-    let next = from
-    for (let i = from; i < steps.length && size < bounds.insertedCharacters; i++) {
-      const step = steps[i]
-      if (isSkipped(i)) continue
-      if (!step || step.in !== collection || !('insert' in step)) break
-      const text = JSON.stringify(step.insert)
-      texts.push(text)
-      size += text.length
-      next = i + 1
-    }
-    const text = `INSERT INTO ${table(collection)} (_id, document) SELECT document ->> '_id', document FROM jsonb_array_elements($1::text::jsonb) AS document`
-    const insert = { text, values: [`[${texts.join(',')}]`] }
-    return { ...(recording?.of(collection)?.insertMany(insert) ?? insert), next }
-  }
-
 /**
  * Begins the transaction of a write. Its first statement locks the rows that the steps name (`nameDocuments`), in the
  * same order in all writes, and each statement sees all commits before it. So a search (a `refuse`, or a `remove` by
@@ -212,6 +190,7 @@ export function createWrite(
   engine: SqlEngine,
   use: Connections['use'],
   plans: LogPlans,
+  uniqueOf: UniqueOf,
 ): (steps: readonly WriteStep[], caller: WriteCaller) => Promise<WriteResult> {
   const create = createCreate(engine, use, plans)
   const apply = (steps: readonly WriteStep[], caller: WriteCaller): Promise<StepsOutcome> => {
@@ -221,7 +200,7 @@ export function createWrite(
     const { by = null, isMigration = false } = caller
     const work = { steps, by, isMigration }
     const options = { mayBeLong: isLarge(steps), writes: true }
-    return use((session) => writeSteps(session, engine, work, plans), caller, options)
+    return use((session) => writeSteps(session, engine, work, { plans, uniqueOf }), caller, options)
   }
   return async (steps, caller) => {
     if (steps.length === 0) return { ok: true, removed: 0 }
@@ -229,20 +208,21 @@ export function createWrite(
     if (!('taken' in outcome)) return outcome
     // This needs a new transaction, because the violation has ended the first one.
     const { taken } = outcome
-    const fields = await use(({ run }) => explainTaken(run, engine, steps, taken), caller)
+    const joining = { ...engine, join: createJoin(engine.dialect, uniqueOf) }
+    const fields = await use(({ run }) => explainTaken(run, { engine, joining }, steps, taken), caller)
     return { ok: false, step: taken.step, reason: 'unique', fields }
   }
 }
 
 /**
- * Applies steps one after another. Consecutive inserts share a statement. If an insert is rejected, all steps are
- * applied again, each insert by itself.
+ * Applies steps one after another. Consecutive inserts share a statement, and so do consecutive replaces. If such a
+ * statement fails, all steps are applied again, each by itself.
  */
 async function writeSteps(
   session: DatabaseSession,
   plain: SqlEngine,
   { steps, ...author }: Pick<WriteOptions, 'by' | 'isMigration'> & { readonly steps: readonly WriteStep[] },
-  plans: LogPlans,
+  { plans, uniqueOf }: { readonly plans: LogPlans; readonly uniqueOf: UniqueOf },
 ): Promise<StepsOutcome> {
   const recording = plans.records(steps)
     ? createRecording(plain, plans, { isOneStatement: isOneStatement(steps), ...author })
@@ -251,11 +231,11 @@ async function writeSteps(
   try {
     return await writeOnce(
       session,
-      { ...engine, insertMany: createInsertMany(engine.dialect, recording) },
+      { ...engine, join: createJoin(engine.dialect, uniqueOf, recording) },
       steps,
     )
   } catch (thrown) {
-    if (engine.takenBy(thrown) === undefined) throw thrown
+    if (!(thrown instanceof NotJoined) && engine.takenBy(thrown) === undefined) throw thrown
     return writeOnce(session, engine, steps)
   }
 }
@@ -287,7 +267,7 @@ async function writeOnce(
  */
 async function explainTaken(
   run: RunStatement,
-  engine: SqlEngine,
+  { engine, joining }: { readonly engine: SqlEngine; readonly joining: SqlEngine },
   steps: readonly WriteStep[],
   taken: TakenValue,
 ): Promise<readonly string[]> {
@@ -296,12 +276,11 @@ async function explainTaken(
   let fields: readonly string[] | undefined
   if (before.length > 0) {
     const look = async (): Promise<void> => {
-      const together = { ...engine, insertMany: createInsertMany(engine.dialect) }
-      if (isOk(await drive(run, applySteps(together, before)))) fields = await find()
+      if (isOk(await drive(run, applySteps(joining, before)))) fields = await find()
     }
     await inTransaction(run, BEGIN, look, () => false).catch((thrown: unknown) => {
-      // Since the rejection, another write may have taken a value of the earlier steps.
-      if (engine.takenBy(thrown) === undefined) throw thrown
+      // Since the rejection, another write may have changed the documents, or taken a value, of the earlier steps.
+      if (!(thrown instanceof NotJoined) && engine.takenBy(thrown) === undefined) throw thrown
     })
   }
   return fields ?? find()

@@ -1,5 +1,5 @@
 import { everything } from '../../../../core/filter/filter.js'
-import type { StorageAdapter, WriteResult, WriteStep } from '../../../../core/storage.js'
+import type { StorageAdapter, StoredDocument, WriteResult, WriteStep } from '../../../../core/storage.js'
 import type { AdapterCase } from '../adapter-case.js'
 import { checkWrite, done, rejected, removing, stepsIn } from '../check/check-write.js'
 import { checkStored, documentOf, eq, fieldOf, ID, insertAll, planOf } from '../check/documents.js'
@@ -159,6 +159,39 @@ export const atomicCases: readonly AdapterCase[] = [
     ]
     await checkWrite(adapter, steps, rejected(0, 'unique', 's'))
     await checkStored(adapter, 'things', [a, b], 'after a refused swap')
+  }),
+
+  atomicCase('a step cannot take a value that a later step gives up', async (adapter) => {
+    const give = (document: StoredDocument, s: string): WriteStep =>
+      inThings.replace({ ...document, _version: 2, s }, 1)
+    for (const [first, second] of [
+      [a, b],
+      [b, a],
+    ] as const) {
+      const taking = give(first, String(second.s))
+      await checkWrite(adapter, [taking, give(second, 'c')], rejected(0, 'unique', 's'))
+      await checkStored(adapter, 'things', [a, b], 'after a refused step')
+    }
+    await checkWrite(adapter, [give(b, 'c'), give(a, 'b')], done)
+  }),
+
+  atomicCase('five hundred replaced documents are one write', async (adapter) => {
+    const many = Array.from({ length: 500 }, (_, i) => documentOf(`m${i}`, { s: `m${i}` }))
+    await checkWrite(adapter, many.map(inThings.insert), done)
+    const replaced = many.map((document, i) => ({
+      ...document,
+      _version: 2,
+      s: i < 250 ? document.s : `n${i}`,
+    }))
+    const steps = replaced.map((document) => inThings.replace(document, 1))
+    const stale = inThings.replace({ ...a, _version: 8 }, 7)
+    await checkWrite(adapter, [...steps, stale], rejected(500, 'changed'))
+    await checkWrite(adapter, [stale, ...steps], rejected(0, 'changed'))
+    const taken = inThings.replace({ ...a, _version: 2, s: 'm100' }, 1)
+    await checkWrite(adapter, [...steps, taken], rejected(500, 'unique', 's'))
+    await checkStored(adapter, 'things', [a, b, ...many], 'after refused writes')
+    await checkWrite(adapter, steps, done)
+    await checkStored(adapter, 'things', [a, b, ...replaced], 'after the write')
   }),
 
   atomicCase('five hundred documents are one write', async (adapter) => {

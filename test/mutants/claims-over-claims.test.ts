@@ -55,6 +55,24 @@ const mutants: readonly Mutant[] = [
     ),
   ],
   [
+    'a base that is written twice in between counts as unchanged if its values are the same',
+    CLAIMS,
+    async (original) => {
+      const real = (await original()) as typeof Claims
+      return {
+        ...real,
+        createClaimReader: (...args: Parameters<typeof real.createClaimReader>): Read => {
+          const read = real.createClaimReader(...args)
+          return async (...asked) => {
+            const values = await read(...asked)
+            const documents = values?.documents?.map((one) => ({ ...one, version: 0 }))
+            return values && documents ? { ...values, documents } : values
+          }
+        },
+      }
+    },
+  ],
+  [
     'a claim is empty where its base is lacking',
     CLAIMS,
     breakReading((values) => values ?? { values: [], isWhole: true }),

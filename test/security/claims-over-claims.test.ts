@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { StorageAdapter } from '../../src/index.js'
 import { openOver } from '../support/claim-over-laws.js'
-import { closeAfterEach, useStorages } from '../support/storages.js'
+import { closeAfterEach, useAllStorages } from '../support/storages.js'
 import { idOf, LONG_AGO } from '../support/stored.js'
 
 // CONTRACT.md §5, "Claims over claims"
@@ -34,7 +34,7 @@ async function open(adapter: StorageAdapter) {
   return service
 }
 
-describe.each(useStorages())('in %s', (_, create) => {
+describe.each(useAllStorages())('in %s', (_, create) => {
   test('what a host says of a caller stands in for neither claim', async () => {
     const { list } = await open(create())
     for (const fields of [

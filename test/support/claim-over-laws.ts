@@ -130,6 +130,44 @@ export async function checkClaimsOver(create?: Create): Promise<void> {
     move()
     expect((await moving.list('/notes', 'by', both)).sort()).toEqual(['b', 'dora'])
   }
+
+  // The base changes after it was read, and has its earlier value again when it is read the second time.
+  const swapped = await openOver(STORED, { create, adapter: swappingAdapter() })
+  expect(await swapped.list('/notes', 'by', { caller: { id: 'ann' } })).toEqual(['cleo'])
+}
+
+/**
+ * A storage in which an agent and two members are in other companies while members are read for the first time: dora is
+ * then where ann was agent before, and is again afterwards.
+ */
+function swappingAdapter(): StorageAdapter {
+  const { state: _, ...memory } = createMemoryAdapter()
+  let version = 0
+  const swap = async (agentOf: string, ofCleo: string, ofDora: string): Promise<void> => {
+    version += 1
+    const system = { createdAt: LONG_AGO, updatedAt: LONG_AGO, createdBy: null, _version: version + 1 }
+    const replace = (name: string, id: number, user: string, company: string): WriteStep => ({
+      in: name,
+      replace: { _id: idOf(id), user, company, ...system },
+      version,
+    })
+    const steps = [
+      replace('agents', 901, 'ann', agentOf),
+      replace('members', 10_000, 'cleo', ofCleo),
+      replace('members', 10_001, 'dora', ofDora),
+    ]
+    expect(await memory.write(steps, {})).toMatchObject({ ok: true })
+  }
+  return {
+    ...memory,
+    async list(collection, query) {
+      if (collection !== 'members' || version > 0 || isOfStart(query)) return memory.list(collection, query)
+      await swap('b', 'b', 'a')
+      const found = await memory.list(collection, query)
+      await swap('a', 'a', 'b')
+      return found
+    },
+  }
 }
 
 /** A storage that says nothing of its state, and the reads in it; an agent changes before the next read of members. */

@@ -49,6 +49,7 @@ export function createClaimReader(
 ): ReadClaim {
   const heard = createBoundedMap<string, true>({ isOn: true }, MAX_HEARD)
   const keep = createKeptClaims()
+  const bases = new Set(Array.from(claims.values(), (claim) => claim.bases).flat())
   const warn = (claim: string, caller: unknown): void => {
     const key = JSON.stringify([claim, caller])
     if (heard.get(key)) return
@@ -60,7 +61,7 @@ export function createClaimReader(
     const filter = bindClaim(claim, binding)
     if (!filter) return undefined
     return claim.bases.length === 0
-      ? readAlone(claim, filter, store)
+      ? readAlone(claim, filter, store, bases.has(claim.name))
       : readOver({ claim, filter, binding, claims }, store)
   }
   return (claim, binding, store) => {
@@ -76,11 +77,17 @@ export function createClaimReader(
   }
 }
 
-function readAlone(claim: Claim, filter: Filter, store: Store): MaybePromise<ClaimValues> {
+function readAlone(claim: Claim, filter: Filter, store: Store, isBase: boolean): MaybePromise<ClaimValues> {
   const reader = store.own(claim.from)
+  const collect = (claimed: Claimed[], isWhole: boolean): ClaimValues => {
+    const values = gather(claimed, isWhole)
+    return isBase ? { ...values, documents: claimed } : values
+  }
   return whenReady(reader.list({ filter, limit: MAX_CLAIMED + 1, bytes: bounds.readBytes }), (listed) => {
-    if (listed.length <= MAX_CLAIMED && !listed.rest) return gather(listed.map(claimFrom(claim)), true)
-    return readOldest(reader, claim, filter, MAX_CLAIMED).then(({ claimed, isAll }) => gather(claimed, isAll))
+    if (listed.length <= MAX_CLAIMED && !listed.rest) return collect(listed.map(claimFrom(claim)), true)
+    return readOldest(reader, claim, filter, MAX_CLAIMED).then(({ claimed, isAll }) =>
+      collect(claimed, isAll),
+    )
   })
 }
 
@@ -99,7 +106,7 @@ function readOver({ claim, filter, binding, claims }: ClaimOver, store: Store): 
   })
   const held = new Map(claim.bases.flatMap((name) => pair(name, binding.claims?.get(name))))
   if (isNothing(simplify(filter))) return { ...finish({ values: [], isWhole: true }), bases: held }
-  const alone = (): MaybePromise<ClaimReading> => whenReady(readAlone(claim, filter, store), finish)
+  const alone = (): MaybePromise<ClaimReading> => whenReady(readAlone(claim, filter, store, false), finish)
   const bases = claim.bases.flatMap((name) => claims.get(name) ?? [])
   const asked = [{ claim, filter }, ...bases.flatMap((base) => askFor(base, binding))]
   const together = store.together(
@@ -141,15 +148,18 @@ interface KeptClaim {
 }
 
 /**
- * The size limit of the cache, in characters of keys and values. `OVERHEAD` is added for each claim and `VALUE` for
- * each value.
+ * The size limit of the cache, in characters of keys and values. `OVERHEAD` is added for each claim and each document,
+ * and `VALUE` for each value.
  */
 const MAX_KEPT = 4 * 1024 * 1024
 const OVERHEAD = 64
 const VALUE = 16
 
-const sizeOf = ({ values }: ClaimValues): number =>
-  values.reduce<number>((sum, value) => sum + VALUE + (typeof value === 'string' ? value.length : 0), 0)
+const sizeOf = ({ values, documents = [] }: ClaimValues): number =>
+  values.reduce<number>(
+    (sum, value) => sum + VALUE + (typeof value === 'string' ? value.length : 0),
+    documents.length * OVERHEAD,
+  )
 
 /**
  * Creates the cache of claims. An entry is valid while the storage holds the same documents. Claims that depend on the
@@ -199,13 +209,19 @@ const mayHold = ({ bases }: Claim, { user, claims }: Binding): boolean =>
 export interface Claimed {
   readonly createdAt: string
   readonly id: string
+  readonly version: number
   readonly value: Scalar | undefined
 }
 
 /** Returns a function that reads the value of a claim from a document. */
 export const claimFrom =
   ({ take }: Claim): ((document: StoredDocument) => Claimed) =>
-  (document) => ({ createdAt: String(document.createdAt), id: document._id, value: take(document) })
+  (document) => ({
+    createdAt: String(document.createdAt),
+    id: document._id,
+    version: document._version,
+    value: take(document),
+  })
 
 const OLDEST_FIRST: readonly OrderKey[] = [
   { field: { path: 'createdAt', type: 'timestamp', each: false }, descending: false },
@@ -287,8 +303,9 @@ export class ReadClaims implements HeldClaims {
   }
 
   /**
-   * Reads claims that use claims. If a base has another value afterwards, all of them are read again, so that their
-   * values and those of their bases are of one moment. Throws `overloaded` if the bases change in every attempt.
+   * Reads claims that use claims. If a base has other values afterwards, or the same values of documents that were
+   * written meanwhile, all of them are read again, so that their values and those of their bases are of one moment.
+   * Throws `overloaded` if the bases change in every attempt.
    */
   #learnOver(over: readonly Claim[], read: ReadOne, left = MAX_ATTEMPTS): MaybePromise<undefined> {
     return whenReady(this.#readAll(over, read), () => {
@@ -306,7 +323,7 @@ export class ReadClaims implements HeldClaims {
       const again = new ReadClaims(this.#claims)
       return whenReady(again.#readAll([...unknown], read), () => {
         for (const { name } of unknown)
-          if (!isSame(again.get(name), this.#read.get(name))) known.set(name, again.get(name))
+          if (!isUnwritten(again.get(name), this.#read.get(name))) known.set(name, again.get(name))
         if (known.size === 0) return undefined
         if (left === 1) throw overtaken()
         for (const [name, values] of known) this.#read.set(name, values)
@@ -337,6 +354,20 @@ type ReadOne = (claim: Claim) => MaybePromise<ClaimReading | undefined>
 
 /** The maximum number of readings of claims while the claims that they use keep changing. */
 const MAX_ATTEMPTS = 10
+
+/** Whether no document of a claim was written between two readings. */
+const isUnwritten = (one: ClaimValues | undefined, other: ClaimValues | undefined): boolean => {
+  const { documents = null } = one ?? {}
+  return (
+    one === other ||
+    (documents !== null &&
+      documents.length === other?.documents?.length &&
+      documents.every(({ id, version }, i) => {
+        const before = other.documents?.[i]
+        return id === before?.id && version === before.version
+      }))
+  )
+}
 
 /** Whether two readings of a claim have the same values, in the same order. */
 const isSame = (one: ClaimValues | undefined, other: ClaimValues | undefined): boolean =>

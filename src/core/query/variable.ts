@@ -10,6 +10,8 @@ export interface ClaimValues {
   readonly values: readonly Scalar[]
   /** Whether all values were read: false if there are more documents than the limit. */
   readonly isWhole: boolean
+  /** The documents from which the values were read. Present only for claims that other claims use. */
+  readonly documents?: readonly { readonly id: string; readonly version: number }[]
 }
 
 /** The values of all claims of one caller. */

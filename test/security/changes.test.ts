@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createMemoryAdapter } from '../../src/index.js'
 import { ADMIN, config, useStreams } from '../contract/support/changes.js'
-import { useStorages } from '../support/storages.js'
+import { useAllStorages } from '../support/storages.js'
 
 // CONTRACT.md §9, "Events", "Resuming", "Hidden changes": what somebody would try who wants more than the list.
 
@@ -19,7 +19,7 @@ const readable = {
   },
 }
 
-describe.each(useStorages())('in %s', (_, create) => {
+describe.each(useAllStorages())('in %s', (_, create) => {
   test('no stream holds a hash, a stamp, a version or a hidden field, whatever is written', async () => {
     const { open, write, register, send } = await serve({ adapter: create(), config: readable })
     const ann = await register({ name: 'ann', pin: 'first secret' })

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { CLAIMED_BATCH_LAWS, id, membership, post, put, remove } from '../support/claimed-batches.js'
 import { createTestService, type Sent } from '../support/service.js'
-import { closeAfterEach, useStorages } from '../support/storages.js'
+import { closeAfterEach, useAllStorages } from '../support/storages.js'
 
 // CONTRACT.md §2, "Match": rights, hooks, and references that must match
 
-const storages = useStorages()
+const storages = useAllStorages()
 const opened = closeAfterEach()
 
 describe.each(storages)('in %s, rights that nobody has', (_, create) => {

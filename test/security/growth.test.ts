@@ -4,7 +4,7 @@ import { LEDGERS } from '../../src/core/accounts/auth/ledger.js'
 import { SESSIONS } from '../../src/core/accounts/auth/sessions.js'
 import { everything } from '../../src/core/filter/filter.js'
 import { createTestService } from '../support/service.js'
-import { closeAfterEach, useStorages } from '../support/storages.js'
+import { closeAfterEach, useAllStorages } from '../support/storages.js'
 
 // CONTRACT.md §6, "Growth": what an anonymous caller adds to a storage, and when that goes
 
@@ -32,7 +32,7 @@ const config = {
   auth: { verifiedField: 'verifiedAt', sessions: 10, sessionDays: 2 },
 }
 
-describe.each(useStorages())('in %s, an anonymous caller', (_, create) => {
+describe.each(useAllStorages())('in %s, an anonymous caller', (_, create) => {
   function open() {
     let now = Date.parse('2026-01-01T00:00:00Z')
     const works: Promise<unknown>[] = []

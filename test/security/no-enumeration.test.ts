@@ -10,7 +10,7 @@ import {
 import { DEAD, SAME, withCookie } from '../contract/support/cookies.js'
 import { createMailbox } from '../support/mailbox.js'
 import { type AnyConfig, createTestService, type SendOptions } from '../support/service.js'
-import { closeAfterEach, useStorages } from '../support/storages.js'
+import { closeAfterEach, useAllStorages } from '../support/storages.js'
 import { isOfStart } from '../support/stored.js'
 
 /**
@@ -226,7 +226,7 @@ async function ask({ send, calls, mail }: World, line: string, options: SendOpti
   return { line, status, shown, headers: [...headers].sort(), before }
 }
 
-describe.each(useStorages())('in %s, an account', (_, create) => {
+describe.each(useAllStorages())('in %s, an account', (_, create) => {
   const createWorlds = async (add: (world: World) => Promise<string>) => {
     const [known, unknown] = [await createWorld(create()), await createWorld(create())]
     return { known, unknown, id: await add(known) }

@@ -13,7 +13,7 @@ import {
 } from '../../src/tools/migrate/index.js'
 import { readStream } from '../support/event-streams.js'
 import { createTestService } from '../support/service.js'
-import { closeAfterEach, useLastingStorages, useStorages } from '../support/storages.js'
+import { closeAfterEach, useAllStorages, useLastingStorages } from '../support/storages.js'
 import { idOf, openStored, readStored } from '../support/stored.js'
 
 // CONTRACT.md §1, "Stored names", "Migrations", §7, "Earlier configurations", "Migrating"
@@ -23,29 +23,29 @@ const text = { type: 'string' } as const
 
 type Json = { readonly [name: string]: unknown }
 
-describe.each(useStorages())('in %s', (_, create) => {
+describe.each(useAllStorages())('in %s', (_, create) => {
   test('no answer, cursor, event or description has a stored name', async () => {
     const config = {
       collections: {
         users: {
-          stored: 'zz_users',
+          stored: 'zzstored_users',
           schema: {
-            mail: { ...text, unique: true, required: true, stored: 'zz_mail' },
-            password: { type: 'hash', required: true, stored: 'zz_password' },
+            mail: { ...text, unique: true, required: true, stored: 'zzstored_mail' },
+            password: { type: 'hash', required: true, stored: 'zzstored_password' },
           },
           permissions: { '*': { read: true, create: true } },
         },
         notes: {
-          stored: 'zz_notes',
+          stored: 'zzstored_notes',
           schema: {
-            code: { ...text, unique: true, maxLength: 9, stored: 'zz_code' },
-            n: { type: 'integer', stored: 'zz_n', maximum: 9 },
+            code: { ...text, unique: true, maxLength: 9, stored: 'zzstored_code' },
+            n: { type: 'integer', stored: 'zzstored_n', maximum: 9 },
             place: {
               type: 'object',
-              stored: 'zz_place',
-              properties: { city: { ...text, stored: 'zz_city' } },
+              stored: 'zzstored_place',
+              properties: { city: { ...text, stored: 'zzstored_city' } },
             },
-            author: { type: 'reference', collection: 'users', stored: 'zz_author' },
+            author: { type: 'reference', collection: 'users', stored: 'zzstored_author' },
           },
           permissions: { '*': true },
           changes: true,
@@ -91,13 +91,13 @@ describe.each(useStorages())('in %s', (_, create) => {
         ...cursors.map((one) => atob(one.replaceAll(/[-_]/g, 'A').slice(0, one.length - (one.length % 4)))),
       ]
       expect(
-        shown.filter((one) => /zz_/i.test(one)),
+        shown.filter((one) => /zzstored_/i.test(one)),
         line,
       ).toEqual([])
     }
     await stream.until(3)
     await stream.close()
-    expect(stream.text).not.toContain('zz_')
+    expect(stream.text).not.toContain('zzstored_')
     expect(stream.text).toContain('Ulm')
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { drawFirstVersion } from '../../src/core/first-version.js'
 import { readStream } from '../support/event-streams.js'
 import { createTestService, type Sent, type TestService } from '../support/service.js'
-import { closeAfterEach, useStorages } from '../support/storages.js'
+import { closeAfterEach, useAllStorages } from '../support/storages.js'
 
 // CONTRACT.md §1, "Stored names": what an earlier configuration stored under the name of a renamed field
 
@@ -83,7 +83,7 @@ const ATTACKS: readonly (readonly [line: string, body?: object])[] = [
   ['POST /_batch', { operations: [{ method: 'GET', path: `/notes/${ID}` }] }],
 ]
 
-describe.each(useStorages())('in %s', (_, create) => {
+describe.each(useAllStorages())('in %s', (_, create) => {
   test('it is neither shown nor told by any answer', async () => {
     const values = ['secret', 'x'.repeat(100_000)]
     const sides = await Promise.all(

@@ -7,6 +7,7 @@ import { createSqliteAdapter } from '../../src/adapters/sqlite/sqlite-adapter.js
 import { createMemoryAdapter, type StorageAdapter } from '../../src/index.js'
 import { useEmptiedPostgres } from './emptied-postgres.js'
 import { newSchema, usePostgres } from './postgres.js'
+import { PROGRAM_STORAGES } from './program-storages.js'
 import type { TestService } from './service.js'
 
 /** A kind of storage, and how a new, empty one is made. */
@@ -21,6 +22,9 @@ export function useStorages(): readonly Storage[] {
     ['PostgreSQL', createPostgres],
   ]
 }
+
+/** Every kind of storage, also those of Workers, as Node imitates them. */
+export const useAllStorages = (): readonly Storage[] => [...useStorages(), ...PROGRAM_STORAGES]
 
 /** A kind of storage, and how one is made that can be opened again and again, each time by a new adapter or by its own. */
 export type LastingStorage = readonly [name: string, create: () => () => StorageAdapter]

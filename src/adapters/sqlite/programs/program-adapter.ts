@@ -18,7 +18,7 @@ import { toError, unavailable } from './faults.js'
 import type { ProgramDriver, ProgramOutcome, ProgramResult } from './program-driver.js'
 import { toProgramStatement } from './program-engine.js'
 import { ProgramLog, type ProgramRecording } from './program-log.js'
-import { aggregate, count, list } from './program-reads.js'
+import { aggregate, count, list, listTogether } from './program-reads.js'
 import { createMissing, dropUnique, readLeft, readUnique } from './program-structures.js'
 import { surveySteps } from './survey.js'
 
@@ -48,7 +48,9 @@ export function createProgramAdapter(driver: ProgramDriver): StorageAdapter {
     dropUnique: (collection, fields) => dropUnique(driver, collection, fields),
     async close() {},
   }
-  return driver.isShared ? adapter : { ...adapter, state: (collections) => states.find(collections) }
+  return driver.isShared
+    ? { ...adapter, listTogether: (lists, options) => listTogether(driver, lists, options) }
+    : { ...adapter, state: (collections) => states.find(collections) }
 }
 
 /** See `StorageAdapter.stream`. The first batch names all further documents, which are read by their ids. */

@@ -1,4 +1,5 @@
 import { foldDocuments } from '../../../core/aggregates/fold.js'
+import { bounds } from '../../../core/bounds.js'
 import { type Filter, isNothing } from '../../../core/filter/filter.js'
 import { compileJudge } from '../../../core/filter/matches.js'
 import { whenReady } from '../../../core/promises.js'
@@ -7,7 +8,9 @@ import type {
   Aggregated,
   AggregateQuery,
   CallOptions,
+  LinkedList,
   Listed,
+  ListedTogether,
   ListQuery,
   MaybePromise,
   StoredDocument,
@@ -18,7 +21,7 @@ import { type FilteredStatement, writeOrder } from '../../sql/statements.js'
 import { fitFilter } from './fit-filter.js'
 import type { ProgramDriver } from './program-driver.js'
 import { programEngine } from './program-engine.js'
-import { readRows } from './read-rows.js'
+import { readAll, readRows } from './read-rows.js'
 
 const { dialect, statements } = programEngine
 
@@ -62,6 +65,36 @@ function boundedList(collection: string, query: ListQuery): FilteredStatement {
     const counted = `SELECT ${columns} FROM (${page}) WINDOW page AS (${order} ROWS UNBOUNDED PRECEDING)`
     const isHeld = `place = 1 OR total <= ${bind(bytes)}`
     return `SELECT iif(${isHeld}, document, json_quote(_id)) FROM (${counted}) ORDER BY place`
+  })
+}
+
+/** See `StorageAdapter.listTogether`. Leaves lists that are long, or whose filter no statement can evaluate. */
+export function listTogether(
+  driver: ProgramDriver,
+  lists: readonly LinkedList[],
+  { signal }: CallOptions,
+): MaybePromise<ListedTogether> {
+  const bytes = Math.floor(bounds.readBytes / lists.length)
+  const asked = lists.flatMap(({ in: collection, filter, limit }, place) => {
+    if (isNothing(filter) || !fitFilter(filter, driver.limits).isExact) return []
+    return [{ place, statement: boundedList(collection, { filter, sort: [], skip: 0, limit, bytes }) }]
+  })
+  const reading = readAll(
+    driver,
+    asked.map(({ statement }) => statement),
+  )
+  return whenReady(reading, (found) => {
+    const texts = new Map(asked.map(({ place }, i) => [place, found[i]?.map(String)]))
+    return inSlices(
+      (slices) =>
+        mapSliced(slices, lists, ({ filter }, place) => {
+          if (isNothing(filter)) return []
+          const rows = texts.get(place)
+          const isWhole = !rows?.some((text) => text.startsWith('"'))
+          return isWhole ? rows?.map((text) => parseDocument(text, slices)) : undefined
+        }),
+      () => signal,
+    )
   })
 }
 

@@ -37,11 +37,27 @@ export function alignPlans(given: Plans, options: InsightOptions): AlignedPlans 
     after: compileAmong(written.after, options, fills),
     authenticate,
   }
-  for (const { common, hidden } of matches.values())
-    for (const { collections } of [plans.before, plans.after])
-      for (const name of hidden) collections.get(common)?.reserved.add(name)
+  for (const { name, common, hidden, freeName } of findReserved(given, matches))
+    for (const [own, aligned] of [
+      [before.collections.get(name), plans.before],
+      [after.collections.get(common), plans.after],
+    ] as const) {
+      const erased = (own?.erase ?? []).map(freeName)
+      for (const one of [...hidden, ...erased]) aligned.collections.get(common)?.reserved.add(one)
+    }
   const names = { ...renaming, after, isHosted: authenticate }
   return { plans, written, restore: (difference) => restoreNames(difference, names) }
+}
+
+/** The collections of either configuration, each with the names of its free properties. */
+const findReserved = ({ after }: Plans, matches: Matches) => {
+  const matched = Array.from(matches, ([name, match]) => ({ name, ...match }))
+  const commons = new Set(matched.map(({ common }) => common))
+  const added = [...after.collections.keys()].filter((name) => !commons.has(name))
+  return [
+    ...matched,
+    ...added.map((name) => ({ name, common: name, hidden: [], freeName: (one: string) => one })),
+  ]
 }
 
 const saysStoredNames = ({ collections }: ServicePlan): boolean =>

@@ -49,7 +49,7 @@ export function renameValue(fields: FieldMatches, value: unknown): unknown {
   })
 }
 
-/** Returns a valid configuration by its new names, without stored names. `undefined` keeps the names. */
+/** Returns a valid configuration by its new names, without stored names and `erase`. `undefined` keeps the names. */
 export function renameConfig(config: Partial<Config>, renaming: Renaming | undefined): JsonObject {
   const { collections = {}, auth, limits } = config
   const named = renaming ?? KEEP
@@ -84,7 +84,7 @@ interface CollectionRenaming extends Renaming {
 }
 
 function renameCollection(own: CollectionRenaming, collection: JsonObject): JsonObject {
-  const { stored: _, schema, permissions, indexes, ...others } = collection
+  const { stored: _, erase: __, schema, permissions, indexes, ...others } = collection
   return {
     ...others,
     schema: renameSchema(own, own.match.fields, schema),

@@ -37,6 +37,16 @@ test.each([
     ),
   ],
   [
+    'a field that gets the name of an erased value',
+    notes({ title: TEXT }, true, { erase: ['old'] }),
+    notes({ old: { ...TEXT, stored: 'title' } }, true, { erase: ['old'] }),
+  ],
+  [
+    'a field that gives its name to an erased value, beside free properties',
+    notes({ old: { ...TEXT, stored: 'title' } }, true, { erase: ['old'], additionalProperties: true }),
+    notes({ headline: { ...TEXT, stored: 'title' } }, true, { erase: ['old'], additionalProperties: true }),
+  ],
+  [
     'a field inside objects of an array, with a default',
     notes({
       links: { type: 'array', items: { type: 'object', properties: { to: TEXT } }, default: [{ to: 'x' }] },

@@ -118,9 +118,27 @@ export function configOf({ name, stored, isFree, fields, migrations, erase }: Sh
   }
 }
 
-/** Identifies the stored names and their definitions, in any order: an earlier configuration may come back. */
+/**
+ * Identifies what a storage records of a configuration: the stored names and their JSON types (CONTRACT.md §7, "Earlier
+ * configurations"). An earlier configuration may come back, also one that reads and checks the same values otherwise.
+ */
 export const identify = ({ stored, fields }: Shape): string =>
-  JSON.stringify([stored, fields.map((field) => JSON.stringify([field.stored, field.definition])).sort()])
+  JSON.stringify([stored, sortTexts(fields.map((field) => [field.stored, describe(field.definition)]))])
+
+const sortTexts = (values: readonly unknown[]): readonly string[] =>
+  values.map((value) => JSON.stringify(value)).sort()
+
+/** The JSON types of a value and, by stored names, of what is in it. */
+const describe = ({ type, properties = {}, items }: Json): unknown => [
+  type,
+  sortTexts(
+    Object.entries(properties as Json).map(([name, one]) => {
+      const definition = one as Json
+      return [definition.stored ?? name, describe(definition)]
+    }),
+  ),
+  items === undefined ? null : describe(items as Json),
+]
 
 /** Draws the first configuration. */
 export function drawShape(random: Random): Shape {

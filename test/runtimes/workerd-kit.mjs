@@ -21,8 +21,6 @@ await esbuild.build({
   conditions: ['workerd', 'worker', 'browser'],
   target: 'es2022',
   external: ['node:*', 'cloudflare:*'],
-  // The build names modules of Node without their prefix.
-  alias: { crypto: 'node:crypto' },
   logLevel: 'error',
   plugins: [
     {

@@ -15,6 +15,8 @@ const SERVER = {
   postgres: 'src/adapters/postgres/postgres-adapter.ts',
   'durable-object': 'src/adapters/sqlite/programs/durable-object.ts',
   d1: 'src/adapters/sqlite/programs/d1.ts',
+  libsql: 'src/adapters/sqlite/programs/libsql.ts',
+  'sqlite-wasm': 'src/adapters/sqlite/programs/sqlite-wasm.ts',
   insight: 'src/tools/insight/index.ts',
   page: 'src/tools/page/index.ts',
   transfer: 'src/tools/transfer/index.ts',
@@ -36,6 +38,8 @@ const common: Options = {
   target: 'es2022',
   platform: 'neutral',
   external: [/^node:/],
+  // Some runtimes know modules of Node only by their prefix.
+  removeNodeProtocol: false,
   // There are no CommonJS builds of these, which Jest cannot load otherwise.
   noExternal: [/^@noble\/hashes/, 'uuid', 'leven'],
   esbuildPlugins: [bundleTexts],

@@ -7,10 +7,13 @@ const describe = (thrown: unknown): string => `${textOf(thrown, 'code')} ${messa
 
 const REASONS: readonly (readonly [description: RegExp, reason: RollbackReason])[] = [
   [/UNIQUE constraint failed/, 'taken'],
-  [/SQLITE_(?:BUSY|LOCKED)|database is locked/, 'busy'],
+  [/SQLITE_(?:BUSY|LOCKED)|database is locked|TRANSACTION_(?:BUSY|CLOSED|TIMEOUT)/, 'busy'],
   [/SQLITE_FULL|database or disk is full/, 'full'],
   [/SQLITE_TOOBIG|string or blob too big/, 'large'],
-  [/SQLITE_/, 'failed'],
+  [/SQLITE_(?:CANTOPEN|CORRUPT|NOMEM|NOTADB|PERM|PROTOCOL|READONLY)/, 'broken'],
+  // A commit that fails may have reached the disk.
+  [/SQLITE_IOERR/, 'unknown'],
+  [/SQLITE_|\bSQL_/, 'failed'],
 ]
 
 /** Returns why a program was rolled back, or `otherwise` for an error that is none of SQLite. */

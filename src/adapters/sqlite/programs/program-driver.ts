@@ -19,9 +19,10 @@ export interface ProgramResult {
 
 /**
  * Why a program was rolled back. `taken`: a unique index rejected a statement. `full`: there is no space left. `large`:
- * a value or a row is too large. `failed`: a statement is wrong. `unknown`: the connection was lost, so the program may have taken effect.
+ * a value or a row is too large. `broken`: the file cannot be used. `failed`: a statement is wrong. `unknown`: the
+ * connection was lost, or the disk failed, so the program may have taken effect.
  */
-export type RollbackReason = 'taken' | 'busy' | 'full' | 'large' | 'failed' | 'unknown'
+export type RollbackReason = 'taken' | 'busy' | 'full' | 'large' | 'broken' | 'failed' | 'unknown'
 
 /** The outcome of a program. `expected`: the statement with this index returned or changed another number of rows. */
 export type ProgramOutcome =

@@ -24,7 +24,8 @@ const wantedOf = (plans: readonly CollectionPlan[]): readonly Structure[] =>
 async function readRecorded(driver: ProgramDriver): Promise<readonly Recorded[]> {
   const text = `SELECT count(*) FROM sqlite_schema WHERE name = '${STRUCTURES}'`
   const [count] = await readRows(driver, { text, values: [] })
-  if (count === 0) return []
+  // A client may read integers as bigints or as texts.
+  if (Number(count) === 0) return []
   const row = `json_object('name', name, 'collection', collection, 'bound', bound)`
   try {
     const rows = await readRows(driver, { text: `SELECT ${row} FROM ${table} ORDER BY ${order}`, values: [] })

@@ -6,7 +6,7 @@ import { access, copyFile, cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFolder, createProject, installOnce, pack, root, run } from '../support/packed.mjs'
 import { judgeCommand, judgeExample, judgeWithout } from './sqlite-command.mjs'
-import { judgeTogether } from './sqlite-together.mjs'
+import { judgeAlone, judgeTogether } from './sqlite-together.mjs'
 
 const here = import.meta.dirname
 const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
@@ -17,6 +17,13 @@ const BUN = 'bun@1.4.5'
 const DENO = 'deno@2.9.6'
 // The first that brings a workerd; it needs node 22.
 const MINIFLARE = 'miniflare@4.20260730.0'
+const LIBSQL = '@libsql/client@0.18.0'
+const WASM = '@sqlite.org/sqlite-wasm@3.54.1-build1'
+
+const SCRIPTS = [
+  ...['in-process.mjs', 'scenarios.mjs', 'run-kit.mjs', 'sqlite-kit.mjs', 'sqlite-writer.mjs'],
+  ...['libsql-kit.mjs', 'libsql-server.mjs', 'libsql-cut.mjs', 'wasm-kit.mjs'],
+]
 
 /** The example of a server for a runtime. */
 const EXAMPLES = { Bun: 'bun.ts', Deno: 'deno.ts' }
@@ -103,8 +110,7 @@ const told = (failures, checks = 1) => ({
 const folder = await createFolder('runtimes')
 try {
   const project = await createProject(join(folder, 'project'), { tarball: await pack(folder) })
-  for (const file of ['in-process.mjs', 'scenarios.mjs', 'sqlite-kit.mjs', 'sqlite-writer.mjs'])
-    await copyFile(join(here, file), join(project, file))
+  for (const file of SCRIPTS) await copyFile(join(here, file), join(project, file))
   for (const file of ['config.json', ...Object.values(EXAMPLES)])
     await copyFile(join(root, 'examples', file), join(project, file))
   const conformance = hasConformance ? join(project, 'conformance') : undefined
@@ -149,6 +155,19 @@ try {
   }
   const { failures, checks, acknowledged } = await judgeTogether(writers)
   judge('all', `one SQLite file, and ${acknowledged} writes before kills`, told(failures, checks))
+
+  const libsql = await installOnce(LIBSQL)
+  const writer = { name: 'libSQL', program: process.execPath, args: [], folder: project, libsql }
+  const startHere = (...args) =>
+    run(process.execPath, ['--expose-gc', ...args], { cwd: project, seconds: 900 })
+  for (const how of ['file', 'http'])
+    judge('libSQL', `by ${how}`, await startHere('libsql-kit.mjs', libsql, how))
+  judge('libSQL', 'broken connections', await startHere('libsql-cut.mjs', libsql))
+  const alone = await judgeAlone([writer])
+  judge('libSQL', `${alone.acknowledged} writes before kills`, told(alone.failures, alone.checks))
+  const wasm = join(await installOnce(WASM), 'node_modules', '@sqlite.org', 'sqlite-wasm')
+  judge('WebAssembly', 'in memory', await startHere('wasm-kit.mjs', wasm))
+
   const miniflare = await installOnce(MINIFLARE)
   const args = [
     join(here, 'workerd.mjs'),

@@ -3,7 +3,7 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSqliteAdapter } from 'collection-service/sqlite'
-import { testAdapter } from 'collection-service/testing'
+import { runKit } from './run-kit.mjs'
 
 const [driver] = process.argv.slice(2)
 
@@ -20,21 +20,4 @@ async function createStorage() {
   }
 }
 
-const tests = []
-testAdapter({
-  test: (name, run) => void tests.push([name, run]),
-  createStorage,
-  fuzz: { stores: 10, queries: 50, seed: Number(process.env.SEED ?? 1) },
-})
-
-let failed = 0
-for (const [name, run] of tests) {
-  try {
-    await run()
-  } catch (error) {
-    failed += 1
-    console.log(`✗ ${name} › ${error?.stack ?? error}`)
-  }
-}
-console.log(`${tests.length - failed} passed, ${failed} failed`)
-process.exit(failed > 0 ? 1 : 0)
+await runKit(createStorage)

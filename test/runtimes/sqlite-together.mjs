@@ -9,10 +9,14 @@ import { createInterface } from 'node:readline'
 const ADDED = 10_000
 const ROUNDS = 12
 
-/** Starts a writer. `runtime`: its name, its program with arguments, and the folder whose packages it uses. */
-function start({ program, args, folder }, file, task, amount) {
+/**
+ * Starts a writer. `runtime`: its name, its program with arguments, the folder whose packages it uses, and `libsql`, the
+ * folder of the client if libSQL writes.
+ */
+function start({ program, args, folder, libsql }, file, task, amount) {
   const script = join(folder, 'sqlite-writer.mjs')
-  const child = spawn(program, [...args, script, file, task, String(amount ?? '')], {
+  const asked = [file, task, String(amount ?? ''), ...(libsql ? [libsql] : [])]
+  const child = spawn(program, [...args, script, ...asked], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -75,19 +79,34 @@ async function judgeKills(runtime, folder) {
   return { failures, told: told.length }
 }
 
-/** Returns what failed, the number of checks, and the number of writes that were acknowledged before a kill. */
-export async function judgeTogether(runtimes) {
+/** Kills writers of each runtime. Returns what failed, and the number of writes that were acknowledged before a kill. */
+async function judgeAllKills(runtimes, folder) {
+  const failures = []
+  let acknowledged = 0
+  for (const runtime of runtimes) {
+    const killed = await judgeKills(runtime, folder)
+    failures.push(...killed.failures.map((failure) => `${runtime.name} › ${failure}`))
+    acknowledged += killed.told
+  }
+  return { failures, checks: runtimes.length, acknowledged }
+}
+
+async function inFolder(work) {
   const folder = await mkdtemp(join(tmpdir(), 'collection-service-together-'))
   try {
-    const failures = [...(await judgeAdding(runtimes, folder))]
-    let acknowledged = 0
-    for (const runtime of runtimes) {
-      const killed = await judgeKills(runtime, folder)
-      failures.push(...killed.failures.map((failure) => `${runtime.name} › ${failure}`))
-      acknowledged += killed.told
-    }
-    return { failures, checks: 2 + runtimes.length, acknowledged }
+    return await work(folder)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
+
+/** Returns what failed, the number of checks, and the number of writes that were acknowledged before a kill. */
+export const judgeTogether = (runtimes) =>
+  inFolder(async (folder) => {
+    const failures = await judgeAdding(runtimes, folder)
+    const kills = await judgeAllKills(runtimes, folder)
+    return { ...kills, failures: [...failures, ...kills.failures], checks: 2 + kills.checks }
+  })
+
+/** The same for runtimes that do not write to one file. */
+export const judgeAlone = (runtimes) => inFolder((folder) => judgeAllKills(runtimes, folder))

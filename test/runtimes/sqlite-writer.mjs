@@ -5,13 +5,25 @@
  * - `sqlite-writer.mjs FILE pairs ROUND` writes pairs of documents, each as one write, until it is killed. Prints the number
  *   of each pair that was acknowledged.
  * - `sqlite-writer.mjs FILE read` prints all documents.
+ *
+ * A fourth argument is a folder that has installed `@libsql/client`, which then writes to the file.
  */
 import { writeSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { createLibsqlAdapter } from 'collection-service/libsql'
 import { createSqliteAdapter } from 'collection-service/sqlite'
 
-const [file, task, amount] = process.argv.slice(2)
+const [file, task, amount, libsql] = process.argv.slice(2)
 const print = (line) => writeSync(1, `${line}\n`)
-const adapter = createSqliteAdapter({ file })
+
+function createAdapter() {
+  if (libsql === undefined) return createSqliteAdapter({ file })
+  const { createClient } = createRequire(join(libsql, 'package.json'))('@libsql/client')
+  return createLibsqlAdapter(createClient({ url: `file:${file}` }))
+}
+
+const adapter = createAdapter()
 const everything = { kind: 'and', filters: [] }
 const all = { filter: everything, sort: [], skip: 0, limit: null }
 

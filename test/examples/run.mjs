@@ -76,6 +76,7 @@ const TYPES = [
 ]
 const NODE_24 = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}@24.21.0`
 const MINIFLARE = 'miniflare@4.20260730.0'
+const WASM = '@sqlite.org/sqlite-wasm@3.54.1-build1'
 
 const only = process.argv[2]
 const examples = join(root, 'examples')
@@ -819,6 +820,17 @@ async function useWorker() {
   })
 }
 
+/** A browser runs it in test/runtimes. */
+async function useWebAssembly() {
+  const title = 'WebAssembly: opfs.ts and its page are well typed'
+  if (!isWanted(title)) return
+  const project = await create('opfs', { packages: [WASM] })
+  await copy(project, 'opfs.ts', 'opfs-page.ts')
+  await check(title, () =>
+    checkTypes(project, ['opfs.ts', 'opfs-page.ts'], { lib: ['es2023', 'dom', 'dom.iterable'] }),
+  )
+}
+
 /** Compilers of the two kinds that read the types in different ways. `module` follows from it. */
 const RESOLUTIONS = { node16: 'node18', bundler: 'esnext' }
 
@@ -831,6 +843,8 @@ async function useCompiler() {
   const others = [
     'better-auth.ts',
     'deliver-mail.ts',
+    'opfs.ts',
+    'opfs-page.ts',
     'opentelemetry.ts',
     'prometheus.ts',
     'react-admin.ts',
@@ -889,6 +903,7 @@ try {
   await useAdmins()
   await useRunners()
   await useWorker()
+  await useWebAssembly()
   await useCompiler()
 } finally {
   await rm(folder, { recursive: true, force: true })

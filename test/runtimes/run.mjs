@@ -4,6 +4,7 @@
  */
 import { access, copyFile, cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { findChromium } from '../page/browser.mjs'
 import { createFolder, createProject, installOnce, pack, root, run } from '../support/packed.mjs'
 import { judgeCommand, judgeExample, judgeWithout } from './sqlite-command.mjs'
 import { judgeAlone, judgeTogether } from './sqlite-together.mjs'
@@ -111,7 +112,7 @@ const folder = await createFolder('runtimes')
 try {
   const project = await createProject(join(folder, 'project'), { tarball: await pack(folder) })
   for (const file of SCRIPTS) await copyFile(join(here, file), join(project, file))
-  for (const file of ['config.json', ...Object.values(EXAMPLES)])
+  for (const file of ['config.json', 'opfs.ts', 'opfs-page.ts', ...Object.values(EXAMPLES)])
     await copyFile(join(root, 'examples', file), join(project, file))
   const conformance = hasConformance ? join(project, 'conformance') : undefined
   // In the project: where Deno looks for packages depends on where a script lies.
@@ -167,6 +168,13 @@ try {
   judge('libSQL', `${alone.acknowledged} writes before kills`, told(alone.failures, alone.checks))
   const wasm = join(await installOnce(WASM), 'node_modules', '@sqlite.org', 'sqlite-wasm')
   judge('WebAssembly', 'in memory', await startHere('wasm-kit.mjs', wasm))
+  if (findChromium())
+    judge(
+      'WebAssembly',
+      'a page in Chromium',
+      await run(process.execPath, [join(here, 'opfs.mjs'), project, wasm]),
+    )
+  else console.log('There is no Chromium on this machine: no page opens its files.')
 
   const miniflare = await installOnce(MINIFLARE)
   const args = [

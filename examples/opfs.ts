@@ -1,0 +1,35 @@
+// Documents in the origin private file system of a browser, without a server: this is a worker, and opfs-page.ts sends
+// requests to it. To bundle both, beside the file sqlite3.wasm of the package:
+// npx esbuild opfs.ts opfs-page.ts --bundle --format=esm --outdir=public
+import loadSqlite from '@sqlite.org/sqlite-wasm'
+import { createCollectionService, defineConfig } from 'collection-service'
+import { createSqliteWasmAdapter } from 'collection-service/sqlite-wasm'
+
+// A page without a server has one user, who may do everything.
+export const config = defineConfig({
+  collections: {
+    notes: { schema: { text: { type: 'string', required: true } }, permissions: { '*': true } },
+  },
+})
+
+async function open() {
+  const sqlite3 = await loadSqlite()
+  // Only one tab at a time has the files; in another tab, this rejects.
+  const files = await sqlite3.installOpfsSAHPoolVfs({ name: 'app' })
+  return createCollectionService(config, createSqliteWasmAdapter(new files.OpfsSAHPoolDb('/app.db')))
+}
+
+// Requests that come meanwhile wait.
+const opened = open()
+
+addEventListener('message', async ({ data: { url, init }, ports: [port] }) => {
+  try {
+    const service = await opened
+    const response = await service(new Request(url, init))
+    // An answer such as a 204 has none, and must not get an empty one.
+    const body = response.body && (await response.arrayBuffer())
+    port?.postMessage({ body, init: { status: response.status, headers: [...response.headers] } })
+  } catch (error) {
+    port?.postMessage({ error: String(error) })
+  }
+})

@@ -225,9 +225,9 @@ const NODE_NAMES = ['Buffer', 'process', '__dirname', '__filename', 'setImmediat
 const ASKED_FOR: { readonly [path: string]: string } = {
   'adapters/log/warn-of-held.ts': 'process',
   'core/accounts/auth/threads.ts': 'process',
-  'core/accounts/auth/token.ts': 'process',
   'core/create-service.ts': 'process',
   'core/documents/read/print-documents.ts': 'Buffer',
+  'core/json/digest.ts': 'process',
   'core/slices.ts': 'setImmediate',
 }
 

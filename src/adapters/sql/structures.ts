@@ -1,6 +1,5 @@
-import { sha256 } from '@noble/hashes/sha2.js'
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { FieldRef } from '../../core/filter/filter.js'
+import { digest as hash } from '../../core/json/digest.js'
 import type { CollectionPlan, IndexPlan } from '../../core/storage.js'
 import { quoteName, type SqlDialect } from './dialect.js'
 import { LOG } from './log/recorder.js'
@@ -206,5 +205,5 @@ function nameOf(kind: string, collection: string, fields: readonly FieldRef[], d
     ...(each && inside ? [inside] : []),
   ])
   const identity = JSON.stringify([REVISION, kind, collection, places, ...(digest ? [digest] : [])])
-  return `_${kind}_${bytesToHex(sha256(utf8ToBytes(identity))).slice(0, 24)}`
+  return `_${kind}_${hash(identity).slice(0, 24)}`
 }

@@ -1,6 +1,7 @@
 import type { AuthPlan } from '../config/plan.js'
 import { readStamp } from '../documents/write/stored-document.js'
 import { and } from '../filter/filter.js'
+import { digest } from '../json/digest.js'
 import { readOwn } from '../json/own-properties.js'
 import { type SessionPage, type SessionPlace, START } from '../query/paging/session-page.js'
 import type { Call } from '../request/call.js'
@@ -15,7 +16,6 @@ import {
   SESSIONS,
   type Session,
 } from './auth/sessions.js'
-import { digest } from './auth/token.js'
 import { endSession } from './sessions.js'
 
 /** A session as a response shows it to its user. */

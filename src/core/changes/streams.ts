@@ -1,7 +1,7 @@
 import { callerOf } from '../accounts/account.js'
-import { digest } from '../accounts/auth/token.js'
 import { resumeSession } from '../accounts/sessions.js'
 import { ServiceError } from '../errors.js'
+import { digest } from '../json/digest.js'
 import type { KnownCaller } from '../permissions/caller.js'
 import { createRunAlone } from '../promises.js'
 import type { Service } from '../request/call.js'

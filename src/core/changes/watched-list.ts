@@ -1,6 +1,6 @@
 import type { Session } from '../accounts/auth/sessions.js'
-import { digest } from '../accounts/auth/token.js'
 import type { Collection } from '../config/plan.js'
+import { digest } from '../json/digest.js'
 import { type BoundCaller, bindVariables, type KnownCaller } from '../permissions/caller.js'
 import type { ReadAccess } from '../permissions/read-gate.js'
 import { writeOthers } from '../query/paging/link.js'

@@ -1,6 +1,6 @@
-import { digest } from '../accounts/auth/token.js'
 import { isId } from '../filter/filter.js'
 import { drawFirstVersion } from '../first-version.js'
+import { digest } from '../json/digest.js'
 import type { ReadLog, Store } from '../request/store.js'
 import type { CollectionPlan, StoredDocument } from '../storage.js'
 

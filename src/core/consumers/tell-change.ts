@@ -1,7 +1,7 @@
-import { digest } from '../accounts/auth/token.js'
 import type { Collection } from '../config/plan.js'
 import { formatTimestamp } from '../fields/timestamp.js'
 import { showStored } from '../hooks/show-change.js'
+import { digest } from '../json/digest.js'
 import { isEqualJson } from '../json/equality.js'
 import type { Change } from '../storage.js'
 import type { ConsumerChange } from './types.js'

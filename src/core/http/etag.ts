@@ -1,5 +1,5 @@
-import { digest } from '../accounts/auth/token.js'
 import { ServiceError } from '../errors.js'
+import { digest } from '../json/digest.js'
 import type { KeptText } from '../permissions/kept-texts.js'
 import type { Document } from '../types.js'
 

@@ -1,9 +1,9 @@
 import { formatTimestamp } from '../../fields/timestamp.js'
 import { drawFirstVersion } from '../../first-version.js'
+import { digest } from '../../json/digest.js'
 import { readOwn } from '../../json/own-properties.js'
 import type { CollectionPlan, StoredDocument, WriteStep } from '../../storage.js'
 import { EXPIRES_AT, LAST_TIME } from './sessions.js'
-import { digest } from './token.js'
 
 /** The name of the internal collection of ledgers. */
 export const LEDGERS = '_ledgers'

@@ -1,7 +1,7 @@
-import { digest } from '../../accounts/auth/token.js'
 import type { Collection } from '../../config/plan.js'
 import { everything, isId } from '../../filter/filter.js'
 import { drawFirstVersion } from '../../first-version.js'
+import { digest } from '../../json/digest.js'
 import { readOwn } from '../../json/own-properties.js'
 import type { Store } from '../../request/store.js'
 import type { CollectionPlan, IndexPlan, StoredDocument } from '../../storage.js'

@@ -43,6 +43,8 @@ const EXPORTS: { readonly [subpath: string]: readonly string[] } = {
   './postgres': ['createPostgresAdapter'],
   './durable-object': ['createDurableObjectAdapter'],
   './d1': ['createD1Adapter'],
+  './libsql': ['createLibsqlAdapter'],
+  './sqlite-wasm': ['createSqliteWasmAdapter'],
   './client': ['ClientError', 'createClient', 'edges', 'escapePattern', 'isClientError', 'retry', 'toQuery'],
   './insight': [
     'checkConfig',

@@ -11,15 +11,7 @@ const budgetFile = new URL('size-budget.json', import.meta.url)
 const TOLERANCE = 0.03
 
 /** Entries that use what only node has. */
-const ON_NODE = new Set([
-  './node',
-  './testing',
-  './sqlite',
-  './postgres',
-  './durable-object',
-  './d1',
-  './transfer',
-])
+const ON_NODE = new Set(['./node', './testing', './sqlite', './postgres', './transfer'])
 
 interface Size {
   readonly minified: number

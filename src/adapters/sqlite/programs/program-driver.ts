@@ -42,7 +42,7 @@ export interface ProgramLimits {
   readonly documentBytes: number
 }
 
-/** An SQLite engine that gives no file and no interactive transaction, only programs: lists of statements. */
+/** An SQLite engine that gives no interactive transaction, only programs: lists of statements. */
 export interface ProgramDriver {
   readonly limits: ProgramLimits
   /** Whether programs of other processes may change the database. */

@@ -5,10 +5,9 @@ import loadSqlite from '@sqlite.org/sqlite-wasm'
 import { createCollectionService, defineConfig } from 'collection-service'
 import { createSqliteWasmAdapter } from 'collection-service/sqlite-wasm'
 
-// A page without a server has one user, who may do everything.
 export const config = defineConfig({
   collections: {
-    notes: { schema: { text: { type: 'string', required: true } }, permissions: { '*': true } },
+    notes: { schema: { text: { type: 'string', required: true } } },
   },
 })
 
@@ -16,7 +15,9 @@ async function open() {
   const sqlite3 = await loadSqlite()
   // Only one tab at a time has the files; in another tab, this rejects.
   const files = await sqlite3.installOpfsSAHPoolVfs({ name: 'app' })
-  return createCollectionService(config, createSqliteWasmAdapter(new files.OpfsSAHPoolDb('/app.db')))
+  const service = createCollectionService(config, createSqliteWasmAdapter(new files.OpfsSAHPoolDb('/app.db')))
+  // The page has one user, who may do everything.
+  return service.system()
 }
 
 // Requests that come meanwhile wait.
@@ -24,8 +25,8 @@ const opened = open()
 
 addEventListener('message', async ({ data: { url, init }, ports: [port] }) => {
   try {
-    const service = await opened
-    const response = await service(new Request(url, init))
+    const handle = await opened
+    const response = await handle(new Request(url, init))
     // An answer such as a 204 has none, and must not get an empty one.
     const body = response.body && (await response.arrayBuffer())
     port?.postMessage({ body, init: { status: response.status, headers: [...response.headers] } })

@@ -19,6 +19,7 @@ import {
   runSound,
 } from '../support/packed.mjs'
 import { startPostgres } from '../support/start-postgres.mjs'
+import { bundleWorker } from '../support/workerd.mjs'
 import { startProvider, useBetterAuth } from './better-auth.mjs'
 import { startMailServer, useMail } from './deliver-mail.mjs'
 import { expect } from './expect.mjs'
@@ -799,19 +800,10 @@ async function useWorker() {
   await check('Cloudflare: worker.ts in workerd', async () => {
     const project = await create('worker', {})
     await copy(project, 'worker.ts')
-    const { createRequire } = await import('node:module')
-    const esbuild = createRequire(createRequire(import.meta.url).resolve('tsup'))('esbuild')
-    await esbuild.build({
-      absWorkingDir: project,
-      entryPoints: ['worker.ts'],
-      outfile: 'worker.js',
-      bundle: true,
-      format: 'esm',
-      platform: 'browser',
-      conditions: ['workerd', 'worker', 'browser'],
-      target: 'es2022',
-      logLevel: 'error',
-    })
+    await writeFile(
+      join(project, 'worker.js'),
+      await bundleWorker({ project, entry: join(project, 'worker.ts') }),
+    )
     await writeFile(join(project, 'serve.mjs'), WORKER)
     const node = join(await installOnce(NODE_24), 'node_modules', '.bin', 'node')
     const miniflare = join(await installOnce(MINIFLARE), 'package.json')

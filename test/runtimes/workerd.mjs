@@ -1,18 +1,16 @@
 /**
- * Runs the scenarios in workerd: node workerd.mjs PROJECT MINIFLARE [CONFORMANCE]. Needs a node that miniflare takes.
- * PROJECT has installed the package, MINIFLARE has installed miniflare, CONFORMANCE is a folder of cases.
+ * Runs the scenarios in workerd: node workerd.mjs PROJECT MINIFLARE [CONFORMANCE LEVEL]. Needs a node that miniflare takes.
+ * PROJECT has installed the package, MINIFLARE has installed miniflare, CONFORMANCE is a folder of cases, which run on each
+ * storage that workerd has.
  */
 import { execFile } from 'node:child_process'
 import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { bundleWorker, createCounts, loadMiniflare, NODE_COMPATIBLE } from '../support/workerd.mjs'
 
 const [project, miniflare, conformance, level] = process.argv.slice(2)
-const { Miniflare } = createRequire(join(miniflare, 'package.json'))('miniflare')
-// tsup brings it.
-const require = createRequire(createRequire(import.meta.url).resolve('tsup'))
-const esbuild = require('esbuild')
+const Miniflare = loadMiniflare(miniflare)
 const here = import.meta.dirname
 
 /**
@@ -21,15 +19,7 @@ const here = import.meta.dirname
  */
 const DAYS = ['2025-06-01', '2026-07-30']
 
-let passed = 0
-let failed = 0
-const judge = (title, holds) => {
-  if (holds) passed += 1
-  else {
-    failed += 1
-    console.log(`✗ ${title}`)
-  }
-}
+const { add, judge, end } = createCounts()
 
 async function readCases() {
   if (conformance === undefined) return []
@@ -47,35 +37,10 @@ async function readCases() {
 }
 
 const cases = await readCases()
-const script = join(project, 'worker.js')
-await esbuild.build({
-  entryPoints: [join(here, 'worker.mjs')],
-  outfile: script,
-  bundle: true,
-  format: 'esm',
-  platform: 'browser',
-  conditions: ['workerd', 'worker', 'browser'],
-  target: 'es2022',
-  nodePaths: [join(project, 'node_modules')],
-  logLevel: 'error',
-  plugins: [
-    {
-      name: 'cases',
-      setup(build) {
-        build.onResolve({ filter: /^cases$/ }, ({ path }) => ({ path, namespace: 'cases' }))
-        build.onLoad({ filter: /.*/, namespace: 'cases' }, () => ({
-          contents: JSON.stringify(cases),
-          loader: 'json',
-        }))
-        // The package of the project, not the one around this file.
-        build.onResolve({ filter: /^collection-service(?:\/|$)/ }, ({ path, pluginData, kind }) =>
-          pluginData === 'project'
-            ? undefined
-            : build.resolve(path, { kind, resolveDir: project, pluginData: 'project' }),
-        )
-      },
-    },
-  ],
+const script = await bundleWorker({
+  project,
+  entry: join(here, 'worker.mjs'),
+  values: { cases },
 })
 
 /** Requests from outside, each of which workerd answers in a context of its own. */
@@ -93,7 +58,8 @@ async function judgeRequests(origin) {
   judge(`a streamed list of ${list.length}`, list.length === 1600)
 }
 
-async function runConformance(origin) {
+/** Runs the cases against the services below a URL. */
+async function runConformance(storage, url) {
   const stand = join(project, 'package-in-worker')
   await mkdir(stand, { recursive: true })
   await writeFile(join(stand, 'package.json'), '{ "type": "module", "exports": "./index.mjs" }\n')
@@ -101,32 +67,58 @@ async function runConformance(origin) {
   const keys = cases.map(({ config, options, deliver, clock }) =>
     JSON.stringify([config, options, deliver, clock !== null]),
   )
-  const env = { ...process.env, WORKER_URL: origin, WORKER_CASES: JSON.stringify(keys) }
+  const env = { ...process.env, WORKER_URL: url, WORKER_CASES: JSON.stringify(keys) }
   const args = [join(conformance, 'run.mjs'), '--package', stand, '--level', String(level)]
   const { stdout } = await promisify(execFile)(process.execPath, args, { env, timeout: 300_000 }).catch(
     (error) => error,
   )
   const [, good = 0, bad = 1] = /(\d+) passed, (\d+) failed\s*$/.exec(stdout) ?? []
-  console.log(stdout.replace(/\d+ passed, \d+ failed\s*$/, '').trim())
-  passed += Number(good)
-  failed += Number(bad)
+  console.log(
+    stdout
+      .replace(/\d+ passed, \d+ failed\s*$/, '')
+      .replaceAll(/^✗ /gm, `✗ ${storage} › `)
+      .trim(),
+  )
+  add(Number(good), Number(bad))
+}
+
+/** Runs the cases on Durable Objects and on D1, each case on an empty storage of its own. */
+async function judgeStorages() {
+  const worker = new Miniflare({
+    ...NODE_COMPATIBLE,
+    script: await bundleWorker({
+      project,
+      entry: join(here, 'storages-in-worker.mjs'),
+      isNodeCompatible: true,
+      values: { cases },
+    }),
+    durableObjects: { STORE: { className: 'Store', useSQLite: true } },
+    d1Databases: cases.map((_, place) => `D1_${place}`),
+  })
+  try {
+    const { origin } = await worker.ready
+    for (const storage of ['object', 'd1']) await runConformance(storage, `${origin}/${storage}`)
+  } catch (error) {
+    judge(`Durable Objects and D1 › ${error.message}`, false)
+  } finally {
+    await worker.dispose().catch(() => {})
+  }
 }
 
 for (const compatibilityDate of DAYS) {
-  const worker = new Miniflare({ modules: true, script: await readFile(script, 'utf8'), compatibilityDate })
+  const worker = new Miniflare({ modules: true, script, compatibilityDate })
   try {
     const origin = (await worker.ready).origin
     const counts = await (await fetch(`${origin}/scenarios`)).json()
     for (const failure of counts.failures) console.log(`✗ ${compatibilityDate} › ${failure}`)
-    passed += counts.passed
-    failed += counts.failed
+    add(counts.passed, counts.failed)
     await judgeRequests(origin)
-    if (conformance !== undefined && compatibilityDate === DAYS.at(-1)) await runConformance(origin)
+    if (conformance !== undefined && compatibilityDate === DAYS.at(-1)) await runConformance('memory', origin)
   } catch (error) {
     judge(`${compatibilityDate} › ${error.message}`, false)
   } finally {
     await worker.dispose().catch(() => {})
   }
 }
-console.log(`${passed} passed, ${failed} failed`)
-process.exit(failed > 0 ? 1 : 0)
+if (conformance !== undefined) await judgeStorages()
+end()

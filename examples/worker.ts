@@ -4,7 +4,7 @@ import config from './config.json' with { type: 'json' }
 import documents from './documents.json' with { type: 'json' }
 
 // While the module loads: workers compile code then, and not when they answer. In memory, each isolate has documents
-// of its own; give an adapter of yours to keep them.
+// of its own; durable-object.ts and d1.ts keep them.
 const service = createCollectionService(config, createMemoryAdapter({ documents }), {
   // Failed logins are counted by the address of the client. Cloudflare sets this header itself, whatever a client sends,
   // so that it is better here than `X-Forwarded-For`.

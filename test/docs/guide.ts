@@ -49,6 +49,7 @@ export const NOT_RUN: readonly (readonly [line: RegExp, reason: string])[] = [
     'needs the rights and the programs of a server; test/operations has them',
   ],
   [/^sqlite3 -readonly |^psql /, 'test/docs/storage-layout.test.ts runs the SQL in these lines'],
+  [/^npx wrangler /, 'needs an account of Cloudflare; test/runtimes runs the examples as their settings say'],
   [/^docker /, 'needs Docker; test/operations/container.mjs runs the command of the Dockerfile'],
   [/^npm ci$/, 'the test itself runs in such a clone'],
   [/^npm test$/, 'the test itself is a part of it'],
@@ -131,6 +132,7 @@ export class Guide {
 
   async #takeJson({ title, text }: Block): Promise<void> {
     const value: Json = JSON.parse(text)
+    if (isExcerpt(title)) return expect(await readJson(title)).toEqual(value)
     const [, change, file, pointer] = /^(change )?(?:([\w./-]+)#)?(\/.+)$/.exec(title) ?? []
     if (title === 'documents.json') this.#documents = value
     else if (pointer !== undefined) {

@@ -7,6 +7,7 @@ import { readdir, readFile } from 'node:fs/promises'
  * |---|---|
  * | `json config.json` `json documents.json` | a configuration, first documents: compiled, checked, and served by the rest of the page |
  * | `json /auth` `json change /auth` | a part of the configuration as it is, or as it is from here on; `examples/team/config.json#/auth` is one of another configuration |
+ * | `json examples/wrangler.d1.json` | that file |
  * | `sh` | lines of curl, each sent to the service in process; `NAME=…  # the "token" of the answer`; the command |
  * | `http` | the answer to the last request: status, some headers, the body, in which `…` is any text, or any more |
  * | `ts name.ts` | a program: compiled with all others, run; `console.log(…) // prints this` |

@@ -9,14 +9,18 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { getRequestListener } from '@hono/node-server'
 import { createClient } from 'collection-service/client'
+import type { DurableObjectSql } from 'collection-service/durable-object'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ALL } from '../../examples/astro/api/[...path].js'
 import { service as counter } from '../../examples/counter.js'
+import d1Worker from '../../examples/d1.js'
+import tenantWorker, { Tenant } from '../../examples/durable-object.js'
 import { app as expressApp } from '../../examples/express.js'
 import { app as honoApp } from '../../examples/hono.js'
 import { server as nodeServer, stop } from '../../examples/node.js'
 import { fallback } from '../../examples/sveltekit/+server.js'
 import worker from '../../examples/worker.js'
+import { type Closable, createD1Database, createObjectStorage } from '../support/program-databases.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -169,6 +173,60 @@ test('the example of a worker serves its documents', async () => {
     'Hello, world',
     'How filters work',
   ])
+})
+
+describe('on Cloudflare', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'collection-service-example-'))
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+
+  test('the example of a Durable Object gives each tenant an object of its own', async () => {
+    const storages: Closable<DurableObjectSql>[] = []
+    const objects = new Map<string, Tenant>()
+    const create = (name: string): Tenant => {
+      const storage = createObjectStorage(join(folder, `${name}.db`))
+      storages.push(storage)
+      const object = new Tenant({ storage })
+      objects.set(name, object)
+      return object
+    }
+    const bindings = {
+      TENANTS: {
+        idFromName: (name: string): unknown => name,
+        get: (id: unknown) => objects.get(String(id)) ?? create(String(id)),
+      },
+    }
+    const send = (target: string, init?: RequestInit) =>
+      tenantWorker.fetch(new Request(`https://${target}`, init), bindings)
+    expect((await send('acme.example.com/auth/register', json(account))).status).toBe(201)
+    expect((await send('acme.example.com/auth/register', json(account))).status).toBe(409)
+    const { email, password } = account
+    expect((await send('globex.example.com/auth/login', json({ email, password }))).status).toBe(401)
+    expect((await send('globex.example.com/auth/register', json(account))).status).toBe(201)
+    expect((await send('initech.example.com/articles')).status).toBe(404)
+    expect([...objects.keys()]).toEqual(['acme', 'globex'])
+    for (const storage of storages) storage.close()
+  })
+
+  test('the example of D1 keeps a request until it is answered', async () => {
+    const database = createD1Database(join(folder, 'd1.db'))
+    const kept: Promise<unknown>[] = []
+    const send = (path: string, init?: RequestInit) =>
+      d1Worker.fetch(
+        new Request(`https://shop.example${path}`, init),
+        { DB: database },
+        { waitUntil: (work) => void kept.push(work) },
+      )
+    for (const status of [201, 409]) {
+      const response = send('/auth/register', json(account))
+      expect(kept).toContain(response)
+      expect((await response).status).toBe(status)
+    }
+    await Promise.all(kept)
+    database.close()
+  })
 })
 
 test('the example of a counter counts in the step that writes', async () => {

@@ -41,6 +41,13 @@ const EXPLAINED = {
   },
 }
 
+/** The scripts that run in workerd over its storages, with their titles. */
+const ON_CLOUDFLARE = {
+  'workerd-kit.mjs': 'the kit on Durable Objects and D1',
+  'workerd-examples.mjs': 'examples for Durable Objects and D1',
+  'workerd-kills.mjs': 'kills',
+}
+
 const commandOf = async (spec, name) => join(await installOnce(spec), 'node_modules', '.bin', name)
 
 /** The cases that the library passes, as continuous integration asks for them. */
@@ -183,9 +190,9 @@ try {
     miniflare,
     ...(conformance ? [conformance, String(level)] : []),
   ]
-  judge('workerd', 'all', await run(node24, args), conformance && EXPLAINED.workerd)
-  const kit = [join(here, 'workerd-kit.mjs'), project, miniflare]
-  judge('workerd', 'Durable Objects and D1', await run(node24, kit, { seconds: 900 }))
+  judge('workerd', 'all', await run(node24, args, { seconds: 900 }), conformance && EXPLAINED.workerd)
+  for (const [script, what] of Object.entries(ON_CLOUDFLARE))
+    judge('workerd', what, await run(node24, [join(here, script), project, miniflare], { seconds: 900 }))
 } finally {
   await rm(folder, { recursive: true, force: true })
 }

@@ -838,6 +838,7 @@ async function useCompiler() {
     'opfs.ts',
     'opfs-page.ts',
     'opentelemetry.ts',
+    'opentelemetry-metrics.ts',
     'prometheus.ts',
     'react-admin.ts',
     'refine.ts',

@@ -11,7 +11,7 @@ import { closing, PROGRAM_STORAGES } from '../support/program-storages.js'
 import { createTestService, type Sent, type TestService } from '../support/service.js'
 import { idOf } from '../support/stored.js'
 
-// CONTRACT.md §7, "Durable Objects and D1": what somebody would try on a service in a Worker
+// CONTRACT.md §7, "Storage": what somebody would try on a service in a Worker
 
 const text = { type: 'string' }
 const CONFIG = {

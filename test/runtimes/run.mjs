@@ -2,7 +2,7 @@
  * Runs the scenarios on the packed package in every runtime that it is for. The runtimes come from npm, are kept in the
  * system's temporary folder, and are pinned: another version is a change like any other.
  */
-import { access, copyFile, cp, readFile, rm, writeFile } from 'node:fs/promises'
+import { access, copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findChromium } from '../page/browser.mjs'
 import { createFolder, createProject, installOnce, pack, root, run } from '../support/packed.mjs'
@@ -147,22 +147,20 @@ try {
     const runtime = { name: `${name} ${version}`, program, args, folder: project }
     // The package better-sqlite3 is installed beside these tests for this runtime, and not in the project.
     writers.push(program === process.execPath ? { ...runtime, folder: here } : runtime)
-    if (name === 'Node' && Number.parseInt(version, 10) < 22)
-      judge(runtime.name, 'no SQLite', told(await judgeWithout(runtime)))
-    else {
+    const hasSqlite = name !== 'Node' || Number.parseInt(version, 10) >= 22
+    if (!hasSqlite) judge(runtime.name, 'no SQLite', told(await judgeWithout(runtime)))
+    if (hasSqlite) {
       judge(runtime.name, 'SQLite', await start('sqlite-kit.mjs'))
       const example = EXAMPLES[name]
       if (example) judge(runtime.name, example, told(await judgeExample(runtime, example)))
       judge(runtime.name, 'a SQLite file', told(await judgeCommand(runtime)))
     }
     if (!conformance) continue
-    const result = await start(
-      join('conformance', 'run.mjs'),
-      '--package',
-      'node_modules/collection-service',
-      ...LEVEL,
-    )
-    judge(`${name} ${version}`, 'conformance', result, { ...OLDER, ...EXPLAINED[name] })
+    for (const adapter of ['memory', ...(hasSqlite ? ['sqlite'] : [])]) {
+      const where = ['--package', 'node_modules/collection-service', '--adapter', adapter]
+      const result = await start(join('conformance', 'run.mjs'), ...where, ...LEVEL)
+      judge(runtime.name, `conformance, ${adapter}`, result, { ...OLDER, ...EXPLAINED[name] })
+    }
   }
   const { failures, checks, acknowledged } = await judgeTogether(writers)
   judge('all', `one SQLite file, and ${acknowledged} writes before kills`, told(failures, checks))
@@ -185,6 +183,26 @@ try {
       await run(process.execPath, [join(here, 'opfs.mjs'), project, wasm]),
     )
   else console.log('There is no Chromium on this machine: no page opens its files.')
+
+  if (conformance) {
+    const stand = join(project, 'package-over')
+    await mkdir(stand)
+    await writeFile(join(stand, 'package.json'), '{ "type": "module", "exports": "./package-over.mjs" }\n')
+    await copyFile(join(here, 'package-over.mjs'), join(stand, 'package-over.mjs'))
+    for (const [name, STORAGE, STORAGE_PACKAGE] of [
+      ['libSQL', 'libsql', libsql],
+      ['WebAssembly', 'wasm', wasm],
+    ]) {
+      const env = { STORAGE, STORAGE_PACKAGE }
+      const args = [join('conformance', 'run.mjs'), '--package', stand, ...LEVEL]
+      judge(
+        name,
+        'conformance',
+        await run(process.execPath, args, { cwd: project, env, seconds: 900 }),
+        OLDER,
+      )
+    }
+  }
 
   const miniflare = await installOnce(MINIFLARE)
   const args = [

@@ -1,6 +1,6 @@
 import { bounds } from '../bounds.js'
 import { ServiceError } from '../errors.js'
-import { countBytes } from '../fields/schema/keywords.js'
+import { countBytes } from '../json/bytes.js'
 import { thaw } from '../json/own-properties.js'
 import type { JsonObject } from '../types.js'
 

@@ -1,4 +1,5 @@
 import { and, conditionsOf, type Filter } from '../../../core/filter/filter.js'
+import { countBytes } from '../../../core/json/bytes.js'
 import { compileCondition } from '../../sql/compile-condition.js'
 import type { ProgramLimits } from './program-driver.js'
 import { programEngine } from './program-engine.js'
@@ -33,8 +34,6 @@ export function fitFilter(filter: Filter, limits: ProgramLimits): FittedFilter {
   return { filter: and([]), isExact: false }
 }
 
-const encoder = new TextEncoder()
-
 function compileFitting(
   filter: Filter,
   { statementBytes, depth }: ProgramLimits,
@@ -43,7 +42,7 @@ function compileFitting(
   let place = 0
   const { dialect } = programEngine
   const { sql, isExact } = compileCondition(filter, dialect, (value) => dialect.parameter(++place, value))
-  return encoder.encode(sql).length > statementBytes * SHARE ? undefined : { isExact }
+  return countBytes(sql) > statementBytes * SHARE ? undefined : { isExact }
 }
 
 /** Returns an upper bound of the depth of a condition. */

@@ -1,6 +1,7 @@
 import { createStamp } from '../../accounts/auth/token.js'
 import type { Collection } from '../../config/plan.js'
-import { countBytes, MAX_INDEXED_BYTES } from '../../fields/schema/keywords.js'
+import { MAX_INDEXED_BYTES } from '../../fields/schema/keywords.js'
+import { countBytes } from '../../json/bytes.js'
 import { isStorableText } from '../../json/domain.js'
 import { whenReady } from '../../promises.js'
 import type { Call } from '../../request/call.js'

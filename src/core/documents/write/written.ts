@@ -1,7 +1,7 @@
 import { bounds } from '../../bounds.js'
 import type { Collection } from '../../config/plan.js'
 import { ServiceError } from '../../errors.js'
-import { countBytes } from '../../fields/schema/keywords.js'
+import { countBytes } from '../../json/bytes.js'
 import { pickOwn } from '../../json/own-properties.js'
 import type { ReadAccess } from '../../permissions/read-gate.js'
 import { resume } from '../../request/authorize.js'

@@ -1,4 +1,5 @@
 import { fullFormats } from 'ajv-formats/dist/formats.js'
+import { countBytes } from '../../json/bytes.js'
 import type { JsonSchema } from '../../json/json-schema.js'
 import { isObject } from '../../json/own-properties.js'
 import { isEmail } from '../email.js'
@@ -6,11 +7,6 @@ import { MAX_SECRET_BYTES } from '../types/hash.js'
 
 /** The maximum bytes of a unique or indexed string, or of an element of an indexed array (CONTRACT.md §1). */
 export const MAX_INDEXED_BYTES = 1024
-
-const encoder = new TextEncoder()
-
-/** Returns the length of a string in bytes of UTF-8. */
-export const countBytes = (text: string): number => encoder.encode(text).length
 
 /** A validation error without its path. */
 export type Flaw = readonly [code: string, message: string]

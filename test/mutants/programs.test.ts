@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type * as BoundedList from '../../src/adapters/sqlite/programs/bounded-list.js'
 import type * as CompileWrite from '../../src/adapters/sqlite/programs/compile-write.js'
 import type * as D1 from '../../src/adapters/sqlite/programs/d1.js'
 import type * as DurableObject from '../../src/adapters/sqlite/programs/durable-object.js'
@@ -43,7 +44,23 @@ const leaveOut = (isLeftOut: (text: string) => boolean) =>
       compileWrite(steps, context).filter(({ statement }) => !isLeftOut(statement.text)),
   }))
 
+/** The statements that read documents in parts, but changed. */
+const changePart = (changed: (...given: Parameters<typeof BoundedList.boundPage>) => typeof given) =>
+  change<typeof BoundedList>(({ boundPage }) => ({
+    boundPage: (...given) => boundPage(...changed(...given)),
+  }))
+
 const COMMON: readonly Mutant[] = [
+  [
+    'a document that changed before its part is read counts as the same',
+    `${FOLDER}/bounded-list.js`,
+    changePart((page, ...rest) => [page.replace(/ AND [^?]* = named\.value ->> 1/, ''), ...rest]),
+  ],
+  [
+    'a part has any number of bytes',
+    `${FOLDER}/bounded-list.js`,
+    changePart((page, order, bounds) => [page, order, { ...bounds, bytes: '1e12' }]),
+  ],
   [
     'a filter that no statement can evaluate counts as exact',
     `${FOLDER}/fit-filter.js`,

@@ -231,10 +231,25 @@ const ASKED_FOR: { readonly [path: string]: string } = {
   'core/slices.ts': 'setImmediate',
 }
 
+/** Adapters in these folders that also run in workers and in browsers. */
+const WEB_ADAPTERS = ['d1', 'durable-object', 'libsql', 'sqlite-wasm'].map(
+  (name) => `adapters/sqlite/programs/${name}.ts`,
+)
+
+/** The files that these import at run time, and all that those import. */
+function findReached(files: readonly SourceFile[], from: readonly string[]): ReadonlySet<string> {
+  const reached = new Set(from)
+  for (const path of reached)
+    for (const { from: target, isType } of files.find((file) => file.path === path)?.imports ?? [])
+      if (!isType && isRelative(target)) reached.add(resolve(path, target))
+  return reached
+}
+
 /** What only node has, in a layer that also runs elsewhere. */
 function findNodeOnly(files: readonly SourceFile[]): readonly string[] {
+  const reached = findReached(files, WEB_ADAPTERS)
   return files.flatMap(({ path, imports, names }) => {
-    if (NODE_FOLDERS.some((folder) => path.startsWith(folder))) return []
+    if (NODE_FOLDERS.some((folder) => path.startsWith(folder)) && !reached.has(path)) return []
     const used = NODE_NAMES.filter((name) => names.has(name) && ASKED_FOR[path] !== name)
     const builtins = imports.flatMap(({ from }) => (from.startsWith('node:') ? [from] : []))
     return [...builtins, ...used].map((name) => `${path}: ${name}`)
@@ -479,12 +494,16 @@ const RULES: readonly Rule[] = [
       'core/http/body.ts': `// a Buffer would do\nexport const text = 'process'\nexport const env = globalThis.process`,
       'core/create-service.ts': `const env = globalThis.process?.env\nsetImmediate(env)`,
       'mounts/node.ts': `import { createServer } from 'node:http'\nBuffer.from('')`,
+      'adapters/sqlite/programs/d1.ts': `import { measure } from '../../sql/read/measure.js'\nimport type { File } from '../file.js'`,
+      'adapters/sql/read/measure.ts': `export const measure = Buffer.byteLength`,
+      'adapters/sqlite/file.ts': `import 'node:fs'`,
     },
     [
       'core/accounts/auth/token.ts: node:crypto',
       'core/accounts/auth/token.ts: Buffer',
       'core/http/body.ts: process',
       'core/create-service.ts: setImmediate',
+      'adapters/sql/read/measure.ts: Buffer',
     ],
   ],
   [

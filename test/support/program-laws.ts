@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import type { createD1Adapter, D1Binding } from '../../src/adapters/sqlite/programs/d1.js'
-import { everything, type Filter } from '../../src/core/filter/filter.js'
-import type { StorageAdapter, StoredDocument } from '../../src/index.js'
+import { everything, type Filter, isId } from '../../src/core/filter/filter.js'
+import type { StorageAdapter, StoredDocument, WriteStep } from '../../src/index.js'
 import { createD1Database } from './program-databases.js'
 
-/** What writes must do whose filters no statement can evaluate (CONTRACT.md §7, "Storage"). */
+/** What reads and writes must do whose filters no statement can evaluate (CONTRACT.md §7, "Storage"). */
 
 const S = { path: 's', type: 'string', each: false } as const
 
@@ -70,9 +70,115 @@ async function checkOvertaken(opened: Opened): Promise<void> {
   expect(await readAll(other)).toEqual(['one'])
 }
 
+/** The documents of a collection that a read cannot hold in memory: small ones, and then large ones. */
+const MANY: readonly StoredDocument[] = Array.from({ length: 140 }, (_, i) => ({
+  ...documentOf(`id-${String(i).padStart(4, '0')}`, `${i % 3 === 0 ? 'other' : 'two'} ${i}`),
+  n: i,
+  filler: 'x'.repeat(i < 100 ? 1000 : 100_000),
+}))
+
+const MATCHING = MANY.filter(({ s }) => String(s).startsWith('t')).length
+
+/** The bytes of documents that are read together, with room for the ids of others. */
+const MOST_BYTES = 1_100_000
+
+/** Opens an adapter of many documents, whose reads pass through `before`, and count the bytes of each result. */
+async function openMany({ create, database }: Opened, before = async (_read: number): Promise<void> => {}) {
+  const other = await open({ create, database })
+  const inserts = MANY.map((insert) => ({ in: 'things', insert }))
+  await other.write([{ in: 'things', remove: everything }, ...inserts], {})
+  const sizes: number[] = []
+  const adapter = create({
+    prepare: (text) => database.prepare(text),
+    async batch(statements) {
+      await before(sizes.length)
+      const results = await database.batch(statements)
+      sizes.push(Buffer.byteLength(JSON.stringify(results)))
+      return results
+    },
+  })
+  return { adapter, other, sizes }
+}
+
+const READS: readonly (readonly [name: string, read: (adapter: StorageAdapter) => unknown])[] = [
+  [
+    'list',
+    async (adapter) => {
+      const descending = { field: { path: 'n', type: 'integer', each: false }, descending: true } as const
+      const query = { filter: beginsWith('t'), sort: [descending], skip: 0, limit: null, bytes: 2000 }
+      const listed = await adapter.list('things', query)
+      return [...listed.map(({ _id }) => _id), ...(listed.rest ?? [])]
+    },
+  ],
+  ['count', (adapter) => adapter.count('things', beginsWith('t'), {})],
+  [
+    'aggregate',
+    (adapter) =>
+      adapter.aggregate?.('things', {
+        filter: beginsWith('t'),
+        by: [],
+        measures: [
+          { field: { path: 'n', type: 'integer', each: false }, shown: everything, takes: ['sum', 'min'] },
+        ],
+        limit: 10,
+        characters: 1000,
+      }),
+  ],
+]
+
+/** A read of a pattern loads a few documents at a time. */
+async function checkParts(opened: Opened): Promise<void> {
+  const { adapter, sizes } = await openMany(opened)
+  for (const [name, read] of READS) {
+    sizes.splice(0)
+    const result = await read(adapter)
+    expect(sizes.length, name).toBeGreaterThan(3)
+    expect(Math.max(...sizes), name).toBeLessThan(MOST_BYTES)
+    if (name === 'count') expect(result).toBe(MATCHING)
+  }
+}
+
+/** A read that has found enough reads no further. */
+async function checkEnough(opened: Opened): Promise<void> {
+  const { adapter, sizes } = await openMany(opened)
+  const query = { filter: beginsWith('t'), sort: [], skip: 0, limit: 3 }
+  expect((await adapter.list('things', query)).length).toBe(3)
+  expect(sizes.length).toBe(1)
+}
+
+/** A read in several parts is as of one moment, although documents change between two parts. */
+async function checkMoment(opened: Opened): Promise<void> {
+  // Any read has one of them in its first part, and the other in a later one.
+  const ends = [MANY[1], MANY[137]] as StoredDocument[]
+  const changed = ends.map((one) => ({ ...one, _version: 2, s: 'other', n: Number(one.n) + 1000 }))
+  const removals = ends.map(({ _id }) => ({ in: 'things', remove: isId(_id) }))
+  const changes: readonly (readonly WriteStep[])[] = [
+    changed.map((replace) => ({ in: 'things', replace, version: 1 })),
+    removals,
+    [...removals, ...changed.map((insert) => ({ in: 'things', insert }))],
+    ends.map((one) => ({ in: 'things', insert: { ...one, _id: `${one._id}-new` } })),
+  ]
+  for (const [name, read] of READS)
+    for (const [i, steps] of changes.entries()) {
+      let isChanged = false
+      const { adapter, other } = await openMany(opened, async (reads) => {
+        if (reads !== 1 || isChanged) return
+        isChanged = true
+        await other.write(steps, {})
+      })
+      const before = await read(other)
+      const seen = await read(adapter)
+      expect(isChanged).toBe(true)
+      expect([before, await read(other)], `${name} ${i}`).toContainEqual(seen)
+    }
+}
+
 export const PROGRAM_LAWS = [
   ['a pattern finds what the earlier steps of its write leave', checkEarlierSteps],
   ['documents that change while a pattern is evaluated are evaluated again', checkOvertaken],
+  ['a read of a pattern loads a few documents at a time', checkParts],
+  ['a read of a pattern that has found enough reads no further', checkEnough],
+  ['a read of a pattern in several parts is as of one moment', checkMoment],
 ] as const
 
 /** Runs all laws on databases of one file each. */

@@ -523,8 +523,8 @@ async function collect(
   const page = collectPage(bytes)
   const end = limit === null ? Number.POSITIVE_INFINITY : skip + limit
   let passed = 0
-  await readInCore(run, reading, (document, size) => {
-    if (passed >= skip && passed < end) page.add(document, size)
+  await readInCore(run, reading, (document, text) => {
+    if (passed >= skip && passed < end) page.add(document, Buffer.byteLength(text))
     passed += 1
     return passed < end
   })

@@ -23,8 +23,8 @@ export const parseText: Sliced<[text: string], unknown> = (text, slices) => {
   return slices.left < steps ? slices.next().then(parse) : parse()
 }
 
-/** Receives each match in order, with the bytes of its JSON text. Returns whether to continue. */
-export type ReceiveMatch = (document: StoredDocument, size: number) => boolean
+/** Receives each match in order, with its JSON text. Returns whether to continue. */
+export type ReceiveMatch = (document: StoredDocument, text: string) => boolean
 
 /**
  * Parses documents and passes those that match to `take`, until `take` returns false. Returns whether to continue
@@ -45,7 +45,7 @@ export const judgeTexts: Sliced<[texts: readonly string[], judge: Judge, take: R
       document ??= parseDocument(text, slices)
       const verdict = slices.left > 0 ? judge(document, slices) : undefined
       if (verdict === undefined) return false
-      if (verdict) goesOn = take(document, Buffer.byteLength(text))
+      if (verdict) goesOn = take(document, text)
       document = undefined
     }
     return true

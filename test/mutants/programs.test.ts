@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type * as NarrowRows from '../../src/adapters/sqlite/narrow-rows.js'
 import type * as BoundedList from '../../src/adapters/sqlite/programs/bounded-list.js'
 import type * as CompileWrite from '../../src/adapters/sqlite/programs/compile-write.js'
 import type * as D1 from '../../src/adapters/sqlite/programs/d1.js'
@@ -12,6 +13,7 @@ import type * as OverSession from '../../src/adapters/sqlite/programs/over-sessi
 import type { ProgramDriver } from '../../src/adapters/sqlite/programs/program-driver.js'
 import type * as ProgramLog from '../../src/adapters/sqlite/programs/program-log.js'
 import type * as Survey from '../../src/adapters/sqlite/programs/survey.js'
+import { everything } from '../../src/core/filter/filter.js'
 import type { StorageAdapter } from '../../src/index.js'
 import { adapterCases, runCase } from '../../src/tools/testing/index.js'
 import { createD1Database, createObjectStorage } from '../support/program-databases.js'
@@ -55,6 +57,17 @@ const COMMON: readonly Mutant[] = [
     'a document that changed before its part is read counts as the same',
     `${FOLDER}/bounded-list.js`,
     changePart((page, ...rest) => [page.replace(/ AND [^?]* = named\.value ->> 1/, ''), ...rest]),
+  ],
+  [
+    'an aggregate has values that its caller does not see',
+    '../../src/adapters/sqlite/narrow-rows.js',
+    change<typeof NarrowRows>(({ foldNarrowRows }) => ({
+      foldNarrowRows: ({ measures, ...query }, ...rest) =>
+        foldNarrowRows(
+          { ...query, measures: measures.map((one) => ({ ...one, shown: everything })) },
+          ...rest,
+        ),
+    })),
   ],
   [
     'a part has any number of bytes',

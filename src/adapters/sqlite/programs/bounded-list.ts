@@ -19,7 +19,8 @@ export function boundPage(page: string, order: string, { bytes, rest }: PageBoun
   const columns =
     '_id, document, row_number() OVER page AS place, sum(octet_length(document)) OVER page AS total'
   const counted = `SELECT ${columns} FROM (${page}) WINDOW page AS (${order} ROWS UNBOUNDED PRECEDING)`
-  return `SELECT iif(place = 1 OR total <= ${bytes}, document, ${rest}) FROM (${counted}) ORDER BY place`
+  // Without its name, D1 would repeat the expression in each row.
+  return `SELECT iif(place = 1 OR total <= ${bytes}, document, ${rest}) AS item FROM (${counted}) ORDER BY place`
 }
 
 /** Selects a list whose texts have a maximum number of bytes. */

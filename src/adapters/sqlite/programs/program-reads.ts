@@ -3,7 +3,7 @@ import { bounds } from '../../../core/bounds.js'
 import { type Filter, isNothing } from '../../../core/filter/filter.js'
 import { countBytes } from '../../../core/json/bytes.js'
 import { whenReady } from '../../../core/promises.js'
-import { inSlices, mapSliced } from '../../../core/slices.js'
+import { everySliced, inSlices, mapSliced } from '../../../core/slices.js'
 import type {
   Aggregated,
   AggregateQuery,
@@ -14,16 +14,18 @@ import type {
   ListQuery,
   MaybePromise,
 } from '../../../core/storage.js'
+import { compileCondition } from '../../sql/compile-condition.js'
 import { collectPage } from '../../sql/read/collect-page.js'
 import { parseDocument } from '../../sql/read/judge-texts.js'
+import { foldNarrowRows } from '../narrow-rows.js'
 import { boundedList, splitPage } from './bounded-list.js'
 import { fitFilter } from './fit-filter.js'
 import { readJudged } from './judged-read.js'
-import type { ProgramDriver } from './program-driver.js'
+import type { ProgramDriver, ProgramLimits } from './program-driver.js'
 import { programEngine } from './program-engine.js'
 import { readAll, readRows } from './read-rows.js'
 
-const { statements } = programEngine
+const { dialect, statements } = programEngine
 
 /** See `StorageAdapter.list`. */
 export function list(driver: ProgramDriver, collection: string, query: ListQuery): MaybePromise<Listed> {
@@ -111,16 +113,42 @@ export function count(
   })
 }
 
-/** See `StorageAdapter.aggregate`. */
+/** See `StorageAdapter.aggregate`. Selects only the values that the groups need, if a statement can. */
 export function aggregate(
   driver: ProgramDriver,
   collection: string,
   query: AggregateQuery,
 ): MaybePromise<Aggregated> {
-  if (isNothing(query.filter)) return foldDocuments(query).finish()
+  const { filter, signal } = query
+  if (isNothing(filter)) return foldDocuments(query).finish()
+  const { filters, writeRow, add, finish } = foldNarrowRows(query)
+  if (canEvaluate(filter, filters, driver.limits)) {
+    const statement = statements.select(collection, filter, {}, (from, bind) => {
+      const row = writeRow((one) => compileCondition(one, dialect, bind).sql)
+      return `SELECT ${row} AS item ${from}`
+    })
+    return whenReady(readRows(driver, statement), (rows) =>
+      inSlices(
+        (slices) =>
+          whenReady(
+            everySliced(slices, rows, (row) => add(String(row), slices)),
+            finish,
+          ),
+        () => signal,
+      ),
+    )
+  }
   return readJudged(driver, { collection, sort: [], ...query }, () => {
     const fold = foldDocuments(query)
     const slice = { left: 0 }
     return { take: (document) => fold.add(document, slice), finish: fold.finish }
   })
+}
+
+/** Whether one statement can evaluate a filter, and select the results of others for each match. */
+function canEvaluate(filter: Filter, selected: readonly Filter[], limits: ProgramLimits): boolean {
+  const { statementBytes, depth } = limits
+  const count = selected.length
+  const share = { ...limits, statementBytes: statementBytes / (count + 1), depth: depth - count }
+  return fitFilter(filter, limits).isExact && selected.every((one) => fitFilter(one, share).isExact)
 }

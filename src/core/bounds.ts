@@ -71,6 +71,8 @@ export interface Bounds {
   readonly sortedBytes: number
   /** SQLite: the bytes of documents in one piece of a collection scan. */
   readonly scannedBytes: number
+  /** SQLite without snapshots: the bytes of documents that are read together for a filter that no statement can evaluate. */
+  readonly judgedBytes: number
   /** SQLite: the characters of documents that a search for the first documents of an order may hold in memory. */
   readonly firstCharacters: number
   /** PostgreSQL: a write may take long if its characters, values and steps add up to more than this number. */
@@ -107,6 +109,7 @@ export const SHIPPED: Bounds = Object.freeze({
   pageBytes: 2 * MIB,
   sortedBytes: 16 * KIB,
   scannedBytes: 256 * KIB,
+  judgedBytes: 4 * MIB,
   firstCharacters: MIB,
   longWrite: 64 * KIB,
   joinedCharacters: 64 * KIB,

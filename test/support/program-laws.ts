@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { createD1Adapter, D1Binding } from '../../src/adapters/sqlite/programs/d1.js'
+import { bounds } from '../../src/core/bounds.js'
 import { everything, type Filter, isId } from '../../src/core/filter/filter.js'
 import type { AggregateQuery } from '../../src/core/storage.js'
 import type { StorageAdapter, StoredDocument, WriteStep } from '../../src/index.js'
@@ -75,13 +76,13 @@ async function checkOvertaken(opened: Opened): Promise<void> {
 const MANY: readonly StoredDocument[] = Array.from({ length: 140 }, (_, i) => ({
   ...documentOf(`id-${String(i).padStart(4, '0')}`, `${i % 3 === 0 ? 'other' : 'two'} ${i}`),
   n: i,
-  filler: 'x'.repeat(i < 100 ? 1000 : 100_000),
+  filler: 'x'.repeat(i < 100 ? 1000 : 400_000),
 }))
 
 const MATCHING = MANY.filter(({ s }) => String(s).startsWith('t')).length
 
 /** The bytes of documents that are read together, with room for the ids of others. */
-const MOST_BYTES = 1_100_000
+const MOST_BYTES = 1.1 * bounds.judgedBytes
 
 /** Opens an adapter of many documents, whose reads pass through `before`, and count the bytes of each result. */
 async function openMany({ create, database }: Opened, before = async (_read: number): Promise<void> => {}) {

@@ -30,7 +30,7 @@ export interface JudgedRead extends Pick<ListQuery, 'filter' | 'sort' | 'signal'
 const KEY = `json_array(_id, ${dialect.storedVersion})`
 
 /** The maximum number of documents that are read together. */
-const MOST = 500
+const MOST = 5000
 
 /**
  * Passes the documents that match to a receiver, in order and all as of one moment, until it wants no more. Reads the
@@ -81,7 +81,7 @@ const readInParts: Sliced<[driver: ProgramDriver, read: JudgedRead, take: Receiv
 ) => {
   const { collection, filter, sort } = read
   const judge = compileJudge(filter)
-  const query = { filter: fittedOf(read, driver), sort, skip: 0, limit: null, bytes: bounds.batchBytes }
+  const query = { filter: fittedOf(read, driver), sort, skip: 0, limit: null, bytes: bounds.judgedBytes }
   return whenReady(readRows(driver, boundedList(collection, query, KEY)), (rows) => {
     const { texts, rest } = splitPage(rows)
     return whenReady(judgeTexts(texts, judge, take, slices), (goesOn) =>
@@ -112,5 +112,5 @@ const writeNamed = (collection: string, keys: readonly string[]): Statement =>
     const named = `json_each(${bind(`[${keys.join(',')}]`)}) AS named`
     const isNamed = `_id = named.value ->> 0 AND ${dialect.storedVersion} = named.value ->> 1`
     const page = `SELECT _id, document, named.key AS turn FROM ${named} CROSS JOIN ${dialect.table(collection)} ON ${isNamed}`
-    return boundPage(page, ' ORDER BY turn', { bytes: bind(bounds.batchBytes), rest: KEY })
+    return boundPage(page, ' ORDER BY turn', { bytes: bind(bounds.judgedBytes), rest: KEY })
   })

@@ -68,8 +68,17 @@ export async function serve(config, ...options) {
   }
 }
 
-export const launch = (executablePath) =>
-  chromium.launch({ executablePath, timeout: PATIENCE, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+const optionsOf = (executablePath) => ({
+  executablePath,
+  timeout: PATIENCE,
+  args: ['--no-sandbox', '--disable-dev-shm-usage'],
+})
+
+export const launch = (executablePath) => chromium.launch(optionsOf(executablePath))
+
+/** Launches a browser whose files are in a folder and outlive it: its context. */
+export const launchWithProfile = (executablePath, folder) =>
+  chromium.launchPersistentContext(folder, optionsOf(executablePath))
 
 /** Whether a request only asks if something would be allowed. */
 const isQuestion = (request) =>

@@ -3,45 +3,11 @@
  * PACKAGE. PROJECT has installed the package and has the example; PACKAGE is the folder of `@sqlite.org/sqlite-wasm`.
  */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import { findChromium, launch } from '../page/browser.mjs'
+import { serveOpfs } from './serve-opfs.mjs'
 
 const [project, wasm] = process.argv.slice(2)
-// tsup brings it.
-const esbuild = createRequire(createRequire(import.meta.url).resolve('tsup'))('esbuild')
-
-const { outputFiles } = await esbuild.build({
-  absWorkingDir: project,
-  entryPoints: ['opfs.ts', 'opfs-page.ts'],
-  outdir: 'public',
-  bundle: true,
-  format: 'esm',
-  target: 'es2022',
-  write: false,
-  logLevel: 'error',
-  alias: { '@sqlite.org/sqlite-wasm': join(wasm, 'dist', 'index.mjs') },
-})
-const [worker, page] = outputFiles.map(({ text }) => text)
-const FILES = {
-  '/': [
-    'text/html',
-    '<!doctype html><title>Notes</title><body><script type="module" src="opfs-page.js"></script>',
-  ],
-  '/opfs.js': ['text/javascript', worker],
-  '/opfs-page.js': ['text/javascript', page],
-  '/sqlite3.wasm': ['application/wasm', await readFile(join(wasm, 'dist', 'sqlite3.wasm'))],
-}
-const server = createServer(({ url }, response) => {
-  const [type, content] = FILES[url] ?? ['text/plain', '']
-  response.writeHead(FILES[url] ? 200 : 404, { 'content-type': type }).end(content)
-})
-server.listen(0, '127.0.0.1')
-await once(server, 'listening')
-
+const server = await serveOpfs({ project, wasm })
 const browser = await launch(findChromium())
 let failure
 try {
@@ -55,7 +21,7 @@ try {
     await tab.locator('input').press('Enter')
     await items.filter({ hasText: text }).waitFor()
   }
-  await tab.goto(`http://127.0.0.1:${server.address().port}/`)
+  await tab.goto(server.url)
   await write('first')
   await tab.reload()
   await items.first().waitFor()

@@ -44,6 +44,9 @@ const EXPLAINED = {
   },
 }
 
+/** The scripts that open a page in Chromium, with their titles. */
+const IN_CHROMIUM = { 'opfs.mjs': 'a page in Chromium', 'opfs-kills.mjs': 'kills of a page in Chromium' }
+
 /** The scripts that run in workerd over its storages, with their titles. */
 const ON_CLOUDFLARE = {
   'workerd-kit.mjs': 'the kit on Durable Objects and D1',
@@ -177,11 +180,8 @@ try {
   const wasm = join(await installOnce(WASM), 'node_modules', '@sqlite.org', 'sqlite-wasm')
   judge('WebAssembly', 'in memory', await startHere('wasm-kit.mjs', wasm))
   if (findChromium())
-    judge(
-      'WebAssembly',
-      'a page in Chromium',
-      await run(process.execPath, [join(here, 'opfs.mjs'), project, wasm]),
-    )
+    for (const [script, what] of Object.entries(IN_CHROMIUM))
+      judge('WebAssembly', what, await run(process.execPath, [join(here, script), project, wasm]))
   else console.log('There is no Chromium on this machine: no page opens its files.')
 
   if (conformance) {

@@ -5,8 +5,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createCounts } from '../support/counts.mjs'
 import { root } from '../support/packed.mjs'
-import { bundleWorker, createCounts, loadMiniflare } from '../support/workerd.mjs'
+import { bundleWorker, loadMiniflare } from '../support/workerd.mjs'
 
 const [project, miniflare] = process.argv.slice(2)
 const Miniflare = loadMiniflare(miniflare)

@@ -2,12 +2,12 @@
  * Kills workerd while it writes to a Durable Object and to D1: node workerd-kills.mjs PROJECT MINIFLARE. Needs a node that
  * miniflare takes. PROJECT has installed the package, MINIFLARE has installed miniflare.
  */
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { bundleWorker, createCounts, loadMiniflare, NODE_COMPATIBLE } from '../support/workerd.mjs'
+import { createCounts } from '../support/counts.mjs'
+import { bundleWorker, loadMiniflare, NODE_COMPATIBLE } from '../support/workerd.mjs'
+import { findChild, judgePairs, wait } from './kills.mjs'
 
 const ROUNDS = 12
 const STORAGES = ['object', 'd1']
@@ -35,19 +35,6 @@ const start = () =>
     // It reports that it is killed.
     handleRuntimeStdio() {},
   })
-
-const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds))
-
-/** The process of workerd, which is a child of this one. */
-async function findWorkerd() {
-  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,comm='])
-  const found = stdout.split('\n').flatMap((line) => {
-    const [pid, parent, name = ''] = line.trim().split(/\s+/)
-    return Number(parent) === process.pid && name.includes('workerd') ? [Number(pid)] : []
-  })
-  if (found.length !== 1) throw new Error(`workerd is ${found.length} processes`)
-  return found[0]
-}
 
 /** Writes pairs of documents, each in one batch, until the connection breaks. Adds those that are acknowledged to `told`. */
 async function writePairs(url, name, told) {
@@ -80,7 +67,7 @@ async function kill(round, told) {
         writePairs(`${origin}/${storage}`, `${round}-${client}`, told.get(storage)),
       ),
     )
-    const workerd = await findWorkerd()
+    const workerd = await findChild('workerd')
     const deadline = Date.now() + 60_000
     while (
       Date.now() < deadline &&
@@ -97,12 +84,10 @@ async function kill(round, told) {
   }
 }
 
-/** How many documents each pair has. */
-async function countPairs(url) {
+/** The pair of each document. */
+async function listPairs(url) {
   const documents = await (await fetch(`${url}/pairs`)).json()
-  const counts = new Map()
-  for (const { pair } of documents) counts.set(pair, (counts.get(pair) ?? 0) + 1)
-  return counts
+  return documents.map(({ pair }) => pair)
 }
 
 const told = new Map(STORAGES.map((storage) => [storage, []]))
@@ -111,15 +96,11 @@ try {
   const worker = start()
   try {
     const { origin } = await worker.ready
-    for (const storage of STORAGES) {
-      const pairs = told.get(storage)
-      const counts = await countPairs(`${origin}/${storage}`)
-      const lost = pairs.filter((pair) => !counts.has(pair))
-      const torn = [...counts].filter(([, count]) => count !== 2)
-      console.log(`${storage}: ${pairs.length} acknowledged, ${counts.size} stored`)
-      judge(`${storage} › ${lost.length} of ${pairs.length} writes are lost: ${lost[0]}`, lost.length === 0)
-      judge(`${storage} › ${torn.length} writes are torn: ${torn[0]}`, torn.length === 0)
-    }
+    for (const storage of STORAGES)
+      judgePairs(judge, storage, {
+        told: told.get(storage),
+        stored: await listPairs(`${origin}/${storage}`),
+      })
   } finally {
     await worker.dispose().catch(() => {})
   }

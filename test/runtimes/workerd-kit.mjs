@@ -3,7 +3,8 @@
  * that miniflare takes. PROJECT has installed the package, MINIFLARE has installed miniflare.
  */
 import { join } from 'node:path'
-import { bundleWorker, createCounts, loadMiniflare, NODE_COMPATIBLE } from '../support/workerd.mjs'
+import { createCounts } from '../support/counts.mjs'
+import { bundleWorker, loadMiniflare, NODE_COMPATIBLE } from '../support/workerd.mjs'
 
 const [project, miniflare] = process.argv.slice(2)
 const Miniflare = loadMiniflare(miniflare)

@@ -7,7 +7,8 @@ import { execFile } from 'node:child_process'
 import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { bundleWorker, createCounts, loadMiniflare, NODE_COMPATIBLE } from '../support/workerd.mjs'
+import { createCounts } from '../support/counts.mjs'
+import { bundleWorker, loadMiniflare, NODE_COMPATIBLE } from '../support/workerd.mjs'
 
 const [project, miniflare, conformance, level] = process.argv.slice(2)
 const Miniflare = loadMiniflare(miniflare)

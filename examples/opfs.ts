@@ -1,5 +1,7 @@
 // Documents in the origin private file system of a browser, without a server: this is a worker, and opfs-page.ts sends
-// requests to it. To bundle both, beside the file sqlite3.wasm of the package:
+// requests to it. To install SQLite (the adapter needs 3.54 or later, and the tag `latest` is older), and to bundle both,
+// beside the file sqlite3.wasm of the package:
+// npm install @sqlite.org/sqlite-wasm@3.54.1-build1
 // npx esbuild opfs.ts opfs-page.ts --bundle --format=esm --outdir=public
 import loadSqlite from '@sqlite.org/sqlite-wasm'
 import { createCollectionService, defineConfig } from 'collection-service'

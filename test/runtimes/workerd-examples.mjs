@@ -28,7 +28,6 @@ async function readOptions(settings, values) {
     script: await bundleWorker({
       project,
       entry: join(examples, main),
-      isNodeCompatible: compatibility_flags.includes('nodejs_compat'),
       values,
     }),
     compatibilityDate: compatibility_date,

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createCounts } from '../support/counts.mjs'
-import { bundleWorker, loadMiniflare, NODE_COMPATIBLE } from '../support/workerd.mjs'
+import { bundleWorker, loadMiniflare, STORAGE_OPTIONS } from '../support/workerd.mjs'
 import { findChild, judgePairs, wait } from './kills.mjs'
 
 const ROUNDS = 12
@@ -21,12 +21,11 @@ const folder = await mkdtemp(join(tmpdir(), 'collection-service-kills-'))
 const script = await bundleWorker({
   project,
   entry: join(import.meta.dirname, 'pairs-in-worker.mjs'),
-  isNodeCompatible: true,
 })
 
 const start = () =>
   new Miniflare({
-    ...NODE_COMPATIBLE,
+    ...STORAGE_OPTIONS,
     script,
     durableObjects: { STORE: { className: 'Store', useSQLite: true } },
     durableObjectsPersist: join(folder, 'objects'),

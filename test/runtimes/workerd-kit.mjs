@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { createCounts } from '../support/counts.mjs'
-import { bundleWorker, loadMiniflare, NODE_COMPATIBLE } from '../support/workerd.mjs'
+import { bundleWorker, loadMiniflare, STORAGE_OPTIONS } from '../support/workerd.mjs'
 
 const [project, miniflare] = process.argv.slice(2)
 const Miniflare = loadMiniflare(miniflare)
@@ -13,10 +13,9 @@ const { judge, end } = createCounts()
 const script = await bundleWorker({
   project,
   entry: join(import.meta.dirname, 'kit-in-worker.mjs'),
-  isNodeCompatible: true,
 })
 const worker = new Miniflare({
-  ...NODE_COMPATIBLE,
+  ...STORAGE_OPTIONS,
   script,
   durableObjects: { STORE: { className: 'Store', useSQLite: true } },
   d1Databases: ['D1'],

@@ -8,7 +8,7 @@ import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createCounts } from '../support/counts.mjs'
-import { bundleWorker, loadMiniflare, NODE_COMPATIBLE } from '../support/workerd.mjs'
+import { bundleWorker, loadMiniflare, STORAGE_OPTIONS } from '../support/workerd.mjs'
 
 const [project, miniflare, conformance, level] = process.argv.slice(2)
 const Miniflare = loadMiniflare(miniflare)
@@ -86,11 +86,10 @@ async function runConformance(storage, url) {
 /** Runs the cases on Durable Objects and on D1, each case on an empty storage of its own. */
 async function judgeStorages() {
   const worker = new Miniflare({
-    ...NODE_COMPATIBLE,
+    ...STORAGE_OPTIONS,
     script: await bundleWorker({
       project,
       entry: join(here, 'storages-in-worker.mjs'),
-      isNodeCompatible: true,
       values: { cases },
     }),
     durableObjects: { STORE: { className: 'Store', useSQLite: true } },

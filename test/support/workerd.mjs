@@ -1,6 +1,8 @@
 /** Workers for workerd: bundled as wrangler does it, with the package that a project has installed. */
+import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { root } from './packed.mjs'
 
 // tsup brings it.
 const esbuild = createRequire(createRequire(import.meta.url).resolve('tsup'))('esbuild')
@@ -9,10 +11,9 @@ const esbuild = createRequire(createRequire(import.meta.url).resolve('tsup'))('e
  * Bundles a worker for a project, and returns the script.
  *
  * - `entry`: the path of its main module.
- * - `isNodeCompatible`: whether it will have the flag `nodejs_compat`, and so modules of Node.
  * - `values`: by name, values that its modules import in place of files.
  */
-export async function bundleWorker({ project, entry, isNodeCompatible = false, values = {} }) {
+export async function bundleWorker({ project, entry, values = {} }) {
   const { outputFiles } = await esbuild.build({
     entryPoints: [entry],
     write: false,
@@ -21,7 +22,8 @@ export async function bundleWorker({ project, entry, isNodeCompatible = false, v
     platform: 'browser',
     conditions: ['workerd', 'worker', 'browser'],
     target: 'es2022',
-    external: ['cloudflare:*', ...(isNodeCompatible ? ['node:*'] : [])],
+    // Without the flag that a module of Node needs, miniflare does not load the script.
+    external: ['cloudflare:*', 'node:*'],
     nodePaths: [join(project, 'node_modules')],
     logLevel: 'error',
     plugins: [{ name: 'project', setup: (build) => resolveIn(build, project, values) }],
@@ -48,9 +50,11 @@ function resolveIn(build, project, values) {
 /** Returns the class that starts workers, from the folder that has installed miniflare. */
 export const loadMiniflare = (folder) => createRequire(join(folder, 'package.json'))('miniflare').Miniflare
 
-/** The options of a worker with the storages of Cloudflare. */
-export const NODE_COMPATIBLE = {
+const settings = JSON.parse(await readFile(join(root, 'examples', 'wrangler.durable-object.json'), 'utf8'))
+
+/** The options of a worker that uses the storages of Cloudflare, with the date and the flags of the guide. */
+export const STORAGE_OPTIONS = {
   modules: true,
-  compatibilityDate: '2026-07-30',
-  compatibilityFlags: ['nodejs_compat'],
+  compatibilityDate: settings.compatibility_date,
+  compatibilityFlags: settings.compatibility_flags,
 }

@@ -6,7 +6,7 @@ export type { D1Binding } from './d1-driver.js'
 
 /**
  * Creates an adapter that stores documents in a D1 database. Any number of Workers may use the database at the same
- * time. The Worker needs the flags `nodejs_compat` and `enable_request_signal`, and a service for each stream of changes.
+ * time. The Worker needs the flag `enable_request_signal`, and a service for each stream of changes.
  *
  * @example
  * ```ts

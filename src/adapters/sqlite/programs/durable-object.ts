@@ -14,8 +14,7 @@ export interface DurableObjectSql {
 
 /**
  * Creates an adapter that stores documents in the SQLite database of a Durable Object. The object is the only one that
- * writes to its storage, through one adapter. The Worker needs the flags `nodejs_compat`
- * and `enable_request_signal`.
+ * writes to its storage, through one adapter. The Worker needs the flag `enable_request_signal`.
  *
  * @example
  * ```ts

@@ -28,7 +28,7 @@ const readJson = async (path: string): Promise<Json> =>
 /** Lines of a shell that the test reads and does not run, and why. */
 export const NOT_RUN: readonly (readonly [line: RegExp, reason: string])[] = [
   [
-    /^npm install( -D)?( [\w@/-]+)+$/,
+    /^npm install( -D)?( [\w@/.-]+)+$/,
     'needs a registry; test/packaging/package.test.ts installs the package',
   ],
   [/^npx collection-service --data app\.db --seed documents\.json$/, 'test/cli/storage.test.ts runs it'],

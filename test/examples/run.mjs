@@ -77,6 +77,7 @@ const TYPES = [
 ]
 const NODE_24 = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}@24.21.0`
 const MINIFLARE = 'miniflare@4.20260730.0'
+const LIBSQL = '@libsql/client@0.18.0'
 const WASM = '@sqlite.org/sqlite-wasm@3.54.1-build1'
 
 const only = process.argv[2]
@@ -812,6 +813,17 @@ async function useWorker() {
   })
 }
 
+async function useLibsql() {
+  const title = 'libSQL: libsql.ts with a file'
+  if (!isWanted(title)) return
+  const project = await create('libsql', { packages: [LIBSQL, TSX, NODE_TYPES] })
+  await copy(project, 'libsql.ts')
+  await check(title, async () => {
+    await serve(project, [tsx, 'libsql.ts'], (origin) => useArticles(origin, ''))
+    await checkTypes(project, ['libsql.ts'], { types: ['node'] })
+  })
+}
+
 /** A browser runs it in test/runtimes. */
 async function useWebAssembly() {
   const title = 'WebAssembly: opfs.ts and its page are well typed'
@@ -835,6 +847,7 @@ async function useCompiler() {
   const others = [
     'better-auth.ts',
     'deliver-mail.ts',
+    'libsql.ts',
     'opfs.ts',
     'opfs-page.ts',
     'opentelemetry.ts',
@@ -896,6 +909,7 @@ try {
   await useAdmins()
   await useRunners()
   await useWorker()
+  await useLibsql()
   await useWebAssembly()
   await useCompiler()
 } finally {

@@ -23,7 +23,7 @@ const WASM = '@sqlite.org/sqlite-wasm@3.54.1-build1'
 
 const SCRIPTS = [
   ...['in-process.mjs', 'scenarios.mjs', 'run-kit.mjs', 'sqlite-kit.mjs', 'sqlite-writer.mjs'],
-  ...['libsql-kit.mjs', 'libsql-server.mjs', 'libsql-cut.mjs', 'wasm-kit.mjs'],
+  ...['libsql-kit.mjs', 'libsql-server.mjs', 'libsql-cut.mjs', 'wasm-kit.mjs', 'kit-in-opfs.mjs'],
 ]
 
 /** The example of a server for a runtime. */
@@ -45,7 +45,11 @@ const EXPLAINED = {
 }
 
 /** The scripts that open a page in Chromium, with their titles. */
-const IN_CHROMIUM = { 'opfs.mjs': 'a page in Chromium', 'opfs-kills.mjs': 'kills of a page in Chromium' }
+const IN_CHROMIUM = {
+  'opfs.mjs': 'a page in Chromium',
+  'opfs-kit.mjs': 'the kit in Chromium',
+  'opfs-kills.mjs': 'kills of a page in Chromium',
+}
 
 /** The scripts that run in workerd over its storages, with their titles. */
 const ON_CLOUDFLARE = {
@@ -181,7 +185,11 @@ try {
   judge('WebAssembly', 'in memory', await startHere('wasm-kit.mjs', wasm))
   if (findChromium())
     for (const [script, what] of Object.entries(IN_CHROMIUM))
-      judge('WebAssembly', what, await run(process.execPath, [join(here, script), project, wasm]))
+      judge(
+        'WebAssembly',
+        what,
+        await run(process.execPath, [join(here, script), project, wasm], { seconds: 900 }),
+      )
   else console.log('There is no Chromium on this machine: no page opens its files.')
 
   if (conformance) {

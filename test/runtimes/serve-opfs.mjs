@@ -12,12 +12,12 @@ const esbuild = createRequire(createRequire(import.meta.url).resolve('tsup'))('e
  *
  * - `project`: the folder that has installed the package and has the example.
  * - `wasm`: the folder of `@sqlite.org/sqlite-wasm`.
- * - `script`: the path of the script of the page; without it, that of the example.
+ * - `worker`, `script`: the paths of the worker and of the script of the page; without them, those of the example.
  */
-export async function serveOpfs({ project, wasm, script = 'opfs-page.ts' }) {
+export async function serveOpfs({ project, wasm, worker = 'opfs.ts', script = 'opfs-page.ts' }) {
   const { outputFiles } = await esbuild.build({
     absWorkingDir: project,
-    entryPoints: { opfs: 'opfs.ts', page: script },
+    entryPoints: { opfs: worker, page: script },
     outdir: 'public',
     bundle: true,
     format: 'esm',
@@ -26,13 +26,13 @@ export async function serveOpfs({ project, wasm, script = 'opfs-page.ts' }) {
     logLevel: 'error',
     alias: { '@sqlite.org/sqlite-wasm': join(wasm, 'dist', 'index.mjs') },
   })
-  const [worker, page] = outputFiles.map(({ text }) => text)
+  const [workerText, page] = outputFiles.map(({ text }) => text)
   const files = {
     '/': [
       'text/html',
       '<!doctype html><title>Notes</title><body><script type="module" src="page.js"></script>',
     ],
-    '/opfs.js': ['text/javascript', worker],
+    '/opfs.js': ['text/javascript', workerText],
     '/page.js': ['text/javascript', page],
     '/sqlite3.wasm': ['application/wasm', await readFile(join(wasm, 'dist', 'sqlite3.wasm'))],
   }

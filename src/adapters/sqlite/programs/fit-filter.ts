@@ -50,7 +50,10 @@ function depthOf(filter: Filter): number {
   switch (filter.kind) {
     case 'and':
     case 'or':
-      return depthOfChain(filter.filters.length) + Math.max(LEAF, ...filter.filters.map(depthOf))
+      return (
+        depthOfChain(filter.filters.length) +
+        filter.filters.reduce((deepest, one) => Math.max(deepest, depthOf(one)), LEAF)
+      )
     case 'not':
       return depthOf(filter.filter)
     default:

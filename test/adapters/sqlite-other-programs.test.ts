@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createLibsqlAdapter, type LibsqlClient } from '../../src/adapters/sqlite/programs/libsql.js'
 import {
   createSqliteWasmAdapter,
@@ -9,29 +6,13 @@ import {
 } from '../../src/adapters/sqlite/programs/sqlite-wasm.js'
 import { everything } from '../../src/core/filter/filter.js'
 import type { StorageAdapter, WriteStep } from '../../src/index.js'
+import { useFile } from '../support/opened-files.js'
 import { createLibsqlClient, createWasmDatabase } from '../support/other-programs.js'
-import type { Closable } from '../support/program-databases.js'
 import { createTestService } from '../support/service.js'
 
 // CONTRACT.md §7, "Storage"
 
-let folder = ''
-let file = ''
-let opened: { close(): void }[] = []
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'collection-service-other-programs-'))
-  file = join(folder, 'data.db')
-})
-afterEach(async () => {
-  for (const one of opened) one.close()
-  opened = []
-  await rm(folder, { recursive: true, force: true })
-})
-
-const keep = <T>(database: Closable<T>): Closable<T> => {
-  opened.push(database)
-  return database
-}
+const { path, keep } = useFile()
 
 const ALL = { filter: everything, sort: [], skip: 0, limit: null }
 const PLANS = [
@@ -52,7 +33,7 @@ describe('libSQL', () => {
 
   /** Opens an adapter of a server whose batches pass through `during`. */
   async function open(during: (send: () => ReturnType<Batch>, mode: string) => ReturnType<Batch>) {
-    const client = keep(createLibsqlClient(file))
+    const client = keep(createLibsqlClient(path()))
     const sound = createLibsqlAdapter(client)
     await sound.open(PLANS)
     const batch: Batch = (statements, mode) => during(() => client.batch(statements, mode), mode)
@@ -105,7 +86,7 @@ describe('libSQL', () => {
   })
 
   test('integers may be read as bigints or as texts', async () => {
-    const client = keep(createLibsqlClient(file))
+    const client = keep(createLibsqlClient(path()))
     const texts = createLibsqlAdapter({
       ...client,
       async batch(statements, mode) {
@@ -121,7 +102,7 @@ describe('libSQL', () => {
 
   test('a file keeps a write-ahead log, and one that cannot is unavailable', async () => {
     const texts: string[] = []
-    const client = keep(createLibsqlClient(file))
+    const client = keep(createLibsqlClient(path()))
     const execute = async (text: string): Promise<void> => void texts.push(text)
     await createLibsqlAdapter({ ...client, protocol: 'file', execute }).open(PLANS)
     expect(texts).toEqual(['PRAGMA journal_mode = WAL'])
@@ -136,7 +117,7 @@ describe('libSQL', () => {
   test('limits.documentBytes is at most 2400000', () => {
     const create = (documentBytes: number) => () =>
       createTestService(createConfig({ documentBytes }), {
-        adapter: createLibsqlAdapter(keep(createLibsqlClient(file))),
+        adapter: createLibsqlAdapter(keep(createLibsqlClient(path()))),
       })
     expect(create(2_400_000)).not.toThrow()
     expect(create(2_400_001)).toThrow('must be at most 2400000 with this storage')
@@ -146,7 +127,7 @@ describe('libSQL', () => {
 describe("SQLite's WebAssembly", () => {
   /** Opens an adapter of a database in which `during` runs before each statement. */
   async function open(during: (text: string) => void = () => {}) {
-    const database = keep(createWasmDatabase(file))
+    const database = keep(createWasmDatabase(path()))
     const adapter = createSqliteWasmAdapter({
       ...database,
       exec(options: Parameters<SqliteWasmDatabase['exec']>[0]) {
@@ -188,7 +169,7 @@ describe("SQLite's WebAssembly", () => {
   })
 
   test('a service answers, and an adapter finds what an earlier one has written', async () => {
-    const database = keep(createWasmDatabase(file))
+    const database = keep(createWasmDatabase(path()))
     const create = () => createTestService(createConfig(), { adapter: createSqliteWasmAdapter(database) })
     expect((await create().send('POST /notes', { body: { text: 'kept' } })).status).toBe(201)
     expect((await create().send('GET /notes')).body).toMatchObject([{ text: 'kept' }])

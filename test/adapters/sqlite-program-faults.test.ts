@@ -1,34 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createD1Adapter } from '../../src/adapters/sqlite/programs/d1.js'
 import { createDurableObjectAdapter } from '../../src/adapters/sqlite/programs/durable-object.js'
 import { everything, type Filter } from '../../src/core/filter/filter.js'
 import type { StorageAdapter, WriteStep } from '../../src/index.js'
-import { type Closable, createD1Database, createObjectStorage } from '../support/program-databases.js'
+import { useFile } from '../support/opened-files.js'
+import { createD1Database, createObjectStorage } from '../support/program-databases.js'
 import { PROGRAM_LAWS } from '../support/program-laws.js'
 import { createTestService } from '../support/service.js'
 
 // CONTRACT.md §7, "Storage"
 
-let folder = ''
-let file = ''
-let opened: { close(): void }[] = []
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'collection-service-program-faults-'))
-  file = join(folder, 'data.db')
-})
-afterEach(async () => {
-  for (const one of opened) one.close()
-  opened = []
-  await rm(folder, { recursive: true, force: true })
-})
-
-const keep = <T>(database: Closable<T>): Closable<T> => {
-  opened.push(database)
-  return database
-}
+const { path, keep } = useFile()
 
 const S = { path: 's', type: 'string', each: false } as const
 const ALL = { filter: everything, sort: [], skip: 0, limit: null }
@@ -43,7 +25,7 @@ const BEGINS_WITH_T: Filter = {
 async function openD1(
   during: (send: () => Promise<never>, texts: readonly string[]) => Promise<unknown>,
 ): Promise<StorageAdapter> {
-  const database = keep(createD1Database(file))
+  const database = keep(createD1Database(path()))
   const adapter = createD1Adapter({
     prepare: (text) => database.prepare(text),
     batch: (statements) => {
@@ -78,11 +60,11 @@ describe('D1', () => {
   })
 
   test.each(PROGRAM_LAWS)('%s', async (_, check) => {
-    await check({ create: createD1Adapter, database: keep(createD1Database(file)) })
+    await check({ create: createD1Adapter, database: keep(createD1Database(path())) })
   })
 
   test('a write that others always overtake is rejected, and has no effect', async () => {
-    const other = createD1Adapter(keep(createD1Database(file)))
+    const other = createD1Adapter(keep(createD1Database(path())))
     let version = 1
     const adapter = await openD1(async (send, texts) => {
       if (isWrite(texts)) {
@@ -104,7 +86,7 @@ describe('D1', () => {
   test('two adapters that open an empty database at the same time both succeed', async () => {
     const fields = [S]
     const plans = [{ name: 'things', indexes: [{ fields, unique: true }], log: { omit: [], keep: 1000 } }]
-    const adapters = [1, 2, 3].map(() => createD1Adapter(keep(createD1Database(file))))
+    const adapters = [1, 2, 3].map(() => createD1Adapter(keep(createD1Database(path()))))
     await Promise.all(adapters.map((adapter) => adapter.open(plans)))
     for (const adapter of adapters) await adapter.open(plans)
     expect(await adapters[0]?.write([ONE], {})).toEqual({ ok: true, removed: 0 })
@@ -114,7 +96,7 @@ describe('D1', () => {
 
 describe('a Durable Object', () => {
   test('if only the commit fails, the outcome of a write is unknown', async () => {
-    const storage = keep(createObjectStorage(file))
+    const storage = keep(createObjectStorage(path()))
     await createDurableObjectAdapter(storage).open([{ name: 'things', indexes: [] }])
     const adapter = createDurableObjectAdapter({
       sql: storage.sql,
@@ -127,13 +109,13 @@ describe('a Durable Object', () => {
   })
 
   test('an error of a statement is not hidden', async () => {
-    const adapter = createDurableObjectAdapter(keep(createObjectStorage(file)))
+    const adapter = createDurableObjectAdapter(keep(createObjectStorage(path())))
     await expect(adapter.write([ONE], {})).rejects.toThrow('no such table')
     expect(() => adapter.list('things', ALL)).toThrow('no such table')
   })
 
   test('an index on elements of an array is not created, and its reads are right', async () => {
-    const storage = keep(createObjectStorage(file))
+    const storage = keep(createObjectStorage(path()))
     const adapter = createDurableObjectAdapter(storage)
     const tags = { path: 'tags', type: 'string', each: true } as const
     await adapter.open([{ name: 'things', indexes: [{ fields: [tags], unique: false }] }])
@@ -144,12 +126,12 @@ describe('a Durable Object', () => {
   })
 
   test('there is no snapshot', () => {
-    expect(createDurableObjectAdapter(keep(createObjectStorage(file))).snapshot).toBeUndefined()
-    expect(createD1Adapter(keep(createD1Database(file))).snapshot).toBeUndefined()
+    expect(createDurableObjectAdapter(keep(createObjectStorage(path()))).snapshot).toBeUndefined()
+    expect(createD1Adapter(keep(createD1Database(path()))).snapshot).toBeUndefined()
   })
 
   test('a table of another application is not used', async () => {
-    const storage = keep(createObjectStorage(file))
+    const storage = keep(createObjectStorage(path()))
     storage.sql.exec('CREATE TABLE "c_things" (other TEXT)').toArray()
     const opening = createDurableObjectAdapter(storage).open([{ name: 'things', indexes: [] }])
     await expect(opening).rejects.toMatchObject({ code: 'unusable_storage' })
@@ -162,7 +144,7 @@ describe('the size of documents', () => {
     limits,
   })
   const create = (limits?: object) =>
-    createTestService(config(limits), { adapter: createD1Adapter(keep(createD1Database(file))) })
+    createTestService(config(limits), { adapter: createD1Adapter(keep(createD1Database(path()))) })
 
   test('limits.documentBytes has a lower default', async () => {
     const { send } = create()
@@ -180,7 +162,7 @@ describe('the size of documents', () => {
   })
 
   test('what the engine cannot hold is rejected, and nothing is written', async () => {
-    const adapter = createD1Adapter(keep(createD1Database(file)))
+    const adapter = createD1Adapter(keep(createD1Database(path())))
     await adapter.open([{ name: 'things', indexes: [] }])
     const large: WriteStep = { in: 'things', insert: { _id: '2', _version: 1, s: 'x'.repeat(2_000_000) } }
     await expect(adapter.write([ONE, large], {})).rejects.toMatchObject({ code: 'document_too_large' })

@@ -38,7 +38,7 @@ export interface SqlEngine {
   readonly takenBy: (thrown: unknown) => string | undefined
   /**
    * Builds one statement for as many inserts, or as many replaces, as fit, beginning with step `from`. `undefined` if the
-   * step is neither. If the statement is rejected or changes another number of documents, the caller applies all steps
+   * step is neither, or is the only replace. If the statement is rejected or changes another number of documents, the caller applies all steps
    * again, each by itself.
    */
   readonly join?:

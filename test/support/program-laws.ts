@@ -139,6 +139,23 @@ async function checkParts(opened: Opened): Promise<void> {
   }
 }
 
+/** Documents that are smaller than those of the first part are read more at a time. */
+async function checkGrowing(opened: Opened): Promise<void> {
+  const { adapter, other, sizes } = await openMany(opened)
+  const small = Array.from({ length: 500 }, (_, i) => ({
+    in: 'things',
+    insert: documentOf(`small-${i}`, `two ${i}`),
+  }))
+  await other.write(small, {})
+  // The first part of this list has about ten documents, and the last 600 have together less than a part.
+  const sort = [{ field: N, descending: true }]
+  const query = { filter: beginsWith('t'), sort, skip: 0, limit: null, bytes: 2000 }
+  const { length, rest = [] } = await adapter.list('things', query)
+  expect(length + rest.length).toBe(MATCHING + small.length)
+  expect(sizes.length).toBeLessThan(20)
+  expect(Math.max(...sizes)).toBeLessThan(MOST_BYTES)
+}
+
 /** An aggregate whose filters statements evaluate loads only the values that it needs. */
 async function checkValues(opened: Opened): Promise<void> {
   const { adapter, sizes } = await openMany(opened)
@@ -189,6 +206,7 @@ export const PROGRAM_LAWS = [
   ['a pattern finds what the earlier steps of its write leave', checkEarlierSteps],
   ['documents that change while a pattern is evaluated are evaluated again', checkOvertaken],
   ['a read of a pattern loads a few documents at a time', checkParts],
+  ['a read of a pattern loads many small documents after a few large ones', checkGrowing],
   ['an aggregate loads only the values that it needs', checkValues],
   ['a read of a pattern that has found enough reads no further', checkEnough],
   ['a read of a pattern in several parts is as of one moment', checkMoment],

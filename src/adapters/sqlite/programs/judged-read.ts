@@ -97,8 +97,9 @@ const readInParts: Sliced<[driver: ProgramDriver, read: JudgedRead, take: Receiv
       const rows = await readRows(driver, writeNamed(collection, some))
       if (rows.length < some.length) return false
       const { texts } = splitPage(rows)
-      most = texts.length
-      place += most
+      // Doubled, because a few large documents may precede many small ones.
+      most = texts.length < some.length ? texts.length : Math.min(MOST, 2 * most)
+      place += texts.length
       const judging = judgeTexts(texts, judge, take, slices)
       if (!(isPromise(judging) ? await judging : judging)) return true
     }

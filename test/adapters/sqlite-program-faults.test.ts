@@ -125,6 +125,30 @@ describe('a Durable Object', () => {
     expect(tables.toArray()).toEqual([{ name: '_structures' }, { name: 'c_things' }])
   })
 
+  test('an aggregate of a pattern lets others have their turns while it groups long arrays', async () => {
+    const adapter = createDurableObjectAdapter(keep(createObjectStorage(file)))
+    await adapter.open([{ name: 'things', indexes: [] }])
+    const values = Array.from({ length: 300 }, (_, i) => i)
+    const inserts = Array.from({ length: 500 }, (_, i) => ({ _id: `${i}`, _version: 1, s: 'two', values }))
+    await adapter.write(
+      inserts.map((insert) => ({ in: 'things', insert })),
+      {},
+    )
+    const field = { path: 'values', type: 'integer', each: true } as const
+    const query = { filter: BEGINS_WITH_T, by: [{ field, shown: everything, cut: 'value' as const }] }
+    let isOver = false
+    const aggregating = Promise.resolve(
+      adapter.aggregate?.('things', { ...query, measures: [], limit: 1000, characters: 1000 }),
+    ).finally(() => {
+      isOver = true
+    })
+    let turns = 0
+    for (; !isOver; turns++) await new Promise((resolve) => setImmediate(resolve))
+    expect((await aggregating)?.groups.length).toBe(values.length)
+    // 300 elements of 500 documents take at least seven steps each.
+    expect(turns).toBeGreaterThan(4)
+  })
+
   test('there is no snapshot', () => {
     expect(createDurableObjectAdapter(keep(createObjectStorage(path()))).snapshot).toBeUndefined()
     expect(createD1Adapter(keep(createD1Database(path()))).snapshot).toBeUndefined()

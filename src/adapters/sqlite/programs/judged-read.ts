@@ -2,7 +2,7 @@ import { bounds } from '../../../core/bounds.js'
 import type { Filter } from '../../../core/filter/filter.js'
 import { compileJudge } from '../../../core/filter/matches.js'
 import { isPromise, whenReady } from '../../../core/promises.js'
-import { inSlices, type Sliced } from '../../../core/slices.js'
+import { inSlices, type Slice, type Sliced } from '../../../core/slices.js'
 import type { ListQuery, MaybePromise } from '../../../core/storage.js'
 import type { Statement } from '../../sql/dialect.js'
 import { judgeTexts, type ReceiveMatch } from '../../sql/read/judge-texts.js'
@@ -15,7 +15,7 @@ import { readRows } from './read-rows.js'
 
 const { dialect, statements } = programEngine
 
-/** Receives the matches of a read one by one, and then returns the result. */
+/** Receives the matches of a read one by one, and then returns the result. It subtracts its steps from a slice. */
 export interface Receiver<T> {
   readonly take: ReceiveMatch
   readonly finish: () => T
@@ -41,14 +41,14 @@ const MOST = 5000
 export const readJudged = <T>(
   driver: ProgramDriver,
   read: JudgedRead,
-  receive: () => Receiver<T>,
+  receive: (slice: Slice) => Receiver<T>,
 ): MaybePromise<T> =>
   inSlices(
     (slices) => {
-      const { take, finish } = receive()
+      const { take, finish } = receive(slices)
       return whenReady(readInParts(driver, read, take, slices), (isComplete) => {
         if (isComplete) return finish()
-        const again = receive()
+        const again = receive(slices)
         return whenReady(readAtOnce(driver, read, again.take, slices), again.finish)
       })
     },

@@ -138,9 +138,8 @@ export function aggregate(
       ),
     )
   }
-  return readJudged(driver, { collection, sort: [], ...query }, () => {
+  return readJudged(driver, { collection, sort: [], ...query }, (slice) => {
     const fold = foldDocuments(query)
-    const slice = { left: 0 }
     return { take: (document) => fold.add(document, slice), finish: fold.finish }
   })
 }

@@ -149,6 +149,32 @@ describe('a Durable Object', () => {
     expect(turns).toBeGreaterThan(4)
   })
 
+  test('an aggregate of long names and many conditions is answered in spite of the limits of a statement', async () => {
+    const adapter = createDurableObjectAdapter(keep(createObjectStorage(file)))
+    await adapter.open([{ name: 'things', indexes: [] }])
+    const names = Array.from({ length: 10 }, (_, i) => `${'n'.repeat(6000)}${i}`)
+    const insert = {
+      _id: '1',
+      _version: 1,
+      s: 'two',
+      ...Object.fromEntries(names.map((name, i) => [name, i])),
+    }
+    await adapter.write([{ in: 'things', insert }], {})
+    const filters = Array.from({ length: 400 }, (_, i): Filter => ({ kind: 'gt', field: S, value: `t${i}` }))
+    const aggregated = await adapter.aggregate?.('things', {
+      filter: { kind: 'or', filters },
+      by: [],
+      measures: names.map((path) => ({
+        field: { path, type: 'integer', each: false },
+        shown: everything,
+        takes: ['max'],
+      })),
+      limit: 10,
+      characters: 1000,
+    })
+    expect(aggregated?.groups).toMatchObject([{ count: 1, max: names.map((_, i) => i) }])
+  })
+
   test('there is no snapshot', () => {
     expect(createDurableObjectAdapter(keep(createObjectStorage(path()))).snapshot).toBeUndefined()
     expect(createD1Adapter(keep(createD1Database(path()))).snapshot).toBeUndefined()

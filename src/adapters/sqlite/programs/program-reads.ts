@@ -122,11 +122,13 @@ export function aggregate(
   const { filter, signal } = query
   if (isNothing(filter)) return foldDocuments(query).finish()
   const { filters, writeRow, add, finish } = foldNarrowRows(query)
-  if (canEvaluate(filter, filters, driver.limits)) {
-    const statement = statements.select(collection, filter, {}, (from, bind) => {
+  const write = () =>
+    statements.select(collection, filter, {}, (from, bind) => {
       const row = writeRow((one) => compileCondition(one, dialect, bind).sql)
       return `SELECT ${row} AS item ${from}`
     })
+  const statement = canEvaluate(filter, filters, driver.limits) ? write() : undefined
+  if (statement && countBytes(statement.text) <= driver.limits.statementBytes) {
     return whenReady(readRows(driver, statement), (rows) =>
       inSlices(
         (slices) =>
@@ -144,10 +146,8 @@ export function aggregate(
   })
 }
 
-/** Whether one statement can evaluate a filter, and select the results of others for each match. */
+/** Whether statements can evaluate a filter, and others whose results one of them selects for each match. */
 function canEvaluate(filter: Filter, selected: readonly Filter[], limits: ProgramLimits): boolean {
-  const { statementBytes, depth } = limits
-  const count = selected.length
-  const share = { ...limits, statementBytes: statementBytes / (count + 1), depth: depth - count }
-  return fitFilter(filter, limits).isExact && selected.every((one) => fitFilter(one, share).isExact)
+  const within = { ...limits, depth: limits.depth - selected.length }
+  return fitFilter(filter, limits).isExact && selected.every((one) => fitFilter(one, within).isExact)
 }

@@ -126,7 +126,7 @@ describe('a Durable Object', () => {
   })
 
   test('an aggregate of a pattern lets others have their turns while it groups long arrays', async () => {
-    const adapter = createDurableObjectAdapter(keep(createObjectStorage(file)))
+    const adapter = createDurableObjectAdapter(keep(createObjectStorage(path())))
     await adapter.open([{ name: 'things', indexes: [] }])
     const values = Array.from({ length: 300 }, (_, i) => i)
     const inserts = Array.from({ length: 500 }, (_, i) => ({ _id: `${i}`, _version: 1, s: 'two', values }))
@@ -150,7 +150,7 @@ describe('a Durable Object', () => {
   })
 
   test('an aggregate of long names and many conditions is answered in spite of the limits of a statement', async () => {
-    const adapter = createDurableObjectAdapter(keep(createObjectStorage(file)))
+    const adapter = createDurableObjectAdapter(keep(createObjectStorage(path())))
     await adapter.open([{ name: 'things', indexes: [] }])
     const names = Array.from({ length: 10 }, (_, i) => `${'n'.repeat(6000)}${i}`)
     const insert = {

@@ -1,5 +1,4 @@
 import { bounds } from '../../../core/bounds.js'
-import type { Filter } from '../../../core/filter/filter.js'
 import { compileJudge } from '../../../core/filter/matches.js'
 import { isPromise, whenReady } from '../../../core/promises.js'
 import { inSlices, type Slice, type Sliced } from '../../../core/slices.js'
@@ -55,33 +54,27 @@ export const readJudged = <T>(
     () => read.signal,
   )
 
-/** Returns the filter of the statement that selects all documents that may match. */
-const fittedOf = ({ filter }: JudgedRead, { limits }: ProgramDriver): Filter =>
-  fitFilter(filter, limits).filter
+/** Passes the matches to `take` until it returns false. */
+type Reading = Sliced<[driver: ProgramDriver, read: JudgedRead, take: ReceiveMatch], boolean>
 
-const readAtOnce: Sliced<[driver: ProgramDriver, read: JudgedRead, take: ReceiveMatch], boolean> = (
-  driver,
-  read,
-  take,
-  slices,
-) => {
-  const { collection, filter, sort } = read
-  const query = { filter: fittedOf(read, driver), sort, skip: 0, limit: null }
-  return whenReady(readRows(driver, statements.list(collection, query)), (rows) =>
-    judgeTexts(rows.map(String), compileJudge(filter), take, slices),
+/** Returns the query of the statement that selects all documents that may match. */
+const queryFor = ({ filter, sort }: JudgedRead, { limits }: ProgramDriver) => ({
+  filter: fitFilter(filter, limits).filter,
+  sort,
+  skip: 0,
+  limit: null,
+})
+
+const readAtOnce: Reading = (driver, read, take, slices) =>
+  whenReady(readRows(driver, statements.list(read.collection, queryFor(read, driver))), (rows) =>
+    judgeTexts(rows.map(String), compileJudge(read.filter), take, slices),
   )
-}
 
 /** Returns false if a document changed before it was read. */
-const readInParts: Sliced<[driver: ProgramDriver, read: JudgedRead, take: ReceiveMatch], boolean> = (
-  driver,
-  read,
-  take,
-  slices,
-) => {
-  const { collection, filter, sort } = read
-  const judge = compileJudge(filter)
-  const query = { filter: fittedOf(read, driver), sort, skip: 0, limit: null, bytes: bounds.judgedBytes }
+const readInParts: Reading = (driver, read, take, slices) => {
+  const { collection } = read
+  const judge = compileJudge(read.filter)
+  const query = { ...queryFor(read, driver), bytes: bounds.judgedBytes }
   return whenReady(readRows(driver, boundedList(collection, query, KEY)), (rows) => {
     const { texts, rest } = splitPage(rows)
     return whenReady(judgeTexts(texts, judge, take, slices), (goesOn) =>

@@ -139,7 +139,7 @@ async function checkParts(opened: Opened): Promise<void> {
   }
 }
 
-/** Documents that are smaller than those of the first part are read more at a time. */
+/** Small documents that come after large ones are read many at a time. */
 async function checkGrowing(opened: Opened): Promise<void> {
   const { adapter, other, sizes } = await openMany(opened)
   const small = Array.from({ length: 500 }, (_, i) => ({
@@ -153,6 +153,14 @@ async function checkGrowing(opened: Opened): Promise<void> {
   const { length, rest = [] } = await adapter.list('things', query)
   expect(length + rest.length).toBe(MATCHING + small.length)
   expect(sizes.length).toBeLessThan(20)
+  for (const filter of [beginsWith('t'), everything]) {
+    sizes.splice(0)
+    let streamed = 0
+    for await (const batch of adapter.stream?.('things', { ...query, filter }) ?? []) streamed += batch.length
+    expect(streamed).toBe(small.length + (filter === everything ? MANY.length : MATCHING))
+    // 40 large documents are read about two at a time, and several sizes are tried.
+    expect(sizes.length).toBeLessThan(120)
+  }
   expect(Math.max(...sizes)).toBeLessThan(MOST_BYTES)
 }
 

@@ -75,6 +75,8 @@ async function* stream(
       continue
     }
     ids = ids.slice(size)
+    // Doubled, because a few large documents may precede many small ones.
+    size = Math.min(BATCH, 2 * size)
     const byId = new Map(found.map((document) => [document._id, document]))
     const documents = some.flatMap((id) => byId.get(id) ?? [])
     if (documents.length > 0) yield documents

@@ -47,6 +47,7 @@ test('all sizes are those of a release, and cannot be changed', () => {
     pageBytes: 2_097_152,
     sortedBytes: 16_384,
     scannedBytes: 262_144,
+    judgedBytes: 4_194_304,
     groupedBytes: 16_777_216,
     firstCharacters: 1_048_576,
     longWrite: 65_536,

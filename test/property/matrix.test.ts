@@ -116,6 +116,27 @@ const letThrough = ({ status, shown, stored, ignored }: SmallAnswer): Json =>
 const keepsNothing = ({ body = {} }: SmallRequest, { status, ignored }: SmallAnswer): boolean =>
   status < 300 && ignored.length === Object.keys(body).length
 
+/** Whether a rule drops all of a body. */
+const dropsAll = ({ fields, set }: MatrixRule, body: Json): boolean =>
+  Object.keys(body).every(
+    (name) =>
+      name in (set ?? {}) ||
+      (fields && fields.kind !== 'all' && fields.names.includes(name) !== (fields.kind === 'only')),
+  )
+
+/**
+ * Whether the matrix leaves out a rule of everyone that an anonymous caller never meets, beside one that drops all of
+ * the body: the former still forbids the latter to run.
+ */
+function isForbidden({ permissions }: SmallCollection, cells: CallerMatrix, request: SmallRequest): boolean {
+  const { body, operation } = request
+  if (cells.caller.kind !== 'anonymous' || !body) return false
+  const ruled = operation === 'create' ? 'create' : 'update'
+  const listed = cells[ruled] ?? []
+  const written = (permissions['*'] as Json | undefined)?.[ruled]
+  return [written].flat().length > listed.length && listed.some((rule) => dropsAll(rule, body))
+}
+
 const kindOf = (caller: SmallCaller | null): string => (caller === null ? '' : (caller.roles[0] ?? 'user'))
 const isKind = ({ caller }: CallerMatrix, one: SmallCaller | null): boolean =>
   (caller.kind === 'role' ? caller.role : caller.kind === 'user' ? 'user' : '') === kindOf(one)
@@ -146,6 +167,7 @@ function findDifference(collection: SmallCollection, random: Random): Difference
       const request = random.pick(random.chance(0.3) ? bodiless : requests)
       const isOwn = caller !== null && document.createdBy === caller.id
       if (isOwn !== cells.isOwner || (isOwn && request.operation === 'create')) continue
+      if (isForbidden(collection, cells, request)) continue
       const answer = judge(caller, document, request)
       if (request.operation === 'patch' && keepsNothing(request, answer)) continue
       const other = say(caller && { ...caller, roles }, document, request)

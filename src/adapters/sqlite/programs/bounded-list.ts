@@ -4,10 +4,11 @@ import { programEngine } from './program-engine.js'
 
 const { dialect, statements } = programEngine
 
-/** What is selected of a document whose text is not: an expression of JSON that is no object. */
+/** The bounds of a page of documents. */
 interface PageBounds {
   /** The maximum number of bytes of all texts, as SQL. The first text may be longer. */
   readonly bytes: string
+  /** The expression that is selected for each document beyond `bytes`: JSON that is not an object. */
   readonly rest: string
 }
 
